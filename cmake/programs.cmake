@@ -1,0 +1,68 @@
+# Tests and benchmarks.
+
+if(BUILD_TESTING)
+	find_path(CMOCKA_INCLUDE_DIR cmocka.h)
+	find_library(CMOCKA_LIBRARY cmocka)
+	if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY)
+		message(FATAL_ERROR
+			"cmocka is missing: run ./dev setup, or configure with -DBUILD_TESTING=OFF")
+	endif()
+endif()
+
+# vs_register_test(NAME x COMMAND cmd arg... [ENV K=V ...] [LABELS ...])
+#
+# Any command as a test: exit 0 passes, 77 skips (its last line of output is the reason), all else
+# fails. Labels that mean something to ./dev: `threads` runs under ThreadSanitizer too, `noasan` does
+# not run under AddressSanitizer (a program that is not ours cannot load a sanitized library).
+function(vs_register_test)
+	cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "COMMAND;ENV;LABELS")
+	# Later settings win, so a test can change any of these.
+	set(env
+		LD_LIBRARY_PATH=${VS_SOFTGPU_OUT}
+		ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
+		UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+		TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+		${arg_ENV})
+	add_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND})
+	set_tests_properties(${arg_NAME} PROPERTIES
+		ENVIRONMENT "${env}"
+		LABELS "${arg_LABELS}"
+		SKIP_RETURN_CODE 77
+		TIMEOUT 300) # a hang, not a measurement: no test comes near it
+endfunction()
+
+# vs_skip_test(NAME x REASON "text")
+#
+# Stands in for a test that cannot be built here, so that it is missed aloud.
+function(vs_skip_test)
+	cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;REASON" "")
+	vs_register_test(NAME ${arg_NAME} COMMAND sh -c "echo '${arg_REASON}'; exit 77")
+endfunction()
+
+# vs_add_test(NAME x SOURCES a.c ... [LIBS ...] [ENV K=V ...] [LABELS ...])
+#
+# A cmocka program, target x, and the test x that runs it.
+function(vs_add_test)
+	cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBS;ENV;LABELS")
+	add_executable(${arg_NAME} ${arg_SOURCES})
+	target_include_directories(${arg_NAME} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
+	target_link_libraries(${arg_NAME} PRIVATE
+		vs_flags vs_sanitize ${arg_LIBS} ${CMOCKA_LIBRARY} Threads::Threads)
+	set_target_properties(${arg_NAME} PROPERTIES
+		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+	vs_register_test(NAME ${arg_NAME} COMMAND ${arg_NAME}
+		ENV ${arg_ENV} LABELS ${arg_LABELS})
+endfunction()
+
+# vs_add_bench(NAME x SOURCES a.c ... [LIBS ...])
+#
+# A program that ./dev bench runs, with LD_LIBRARY_PATH=${VS_SOFTGPU_OUT}: all that is in bench/.
+# No test: what it measures decides nothing.
+function(vs_add_bench)
+	cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBS")
+	add_executable(${arg_NAME} ${arg_SOURCES})
+	target_link_libraries(${arg_NAME} PRIVATE
+		vs_flags vs_sanitize ${arg_LIBS} Threads::Threads)
+	set_target_properties(${arg_NAME} PROPERTIES
+		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+endfunction()
