@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The stand-ins of this build, not fakes: each one loads under the launcher and is what a program
+# gets that asks for the library of a toolkit. STANDINS is their folder.
+# shellcheck source=audit_cases.sh
+source "${BASH_SOURCE[0]%/*}/audit_cases.sh"
+
+STANDINS=$(realpath "${STANDINS:?}")
+export SOFTGPU_LIBDIR=$STANDINS
+for file in libcuda.so.1 libcudart.so.13; do
+	[[ -e $STANDINS/$file ]] || {
+		echo "$file is not built"
+		exit 77
+	}
+done
+
+test_each_standin_loads_by_its_name_and_in_place_of_any_path() {
+	local file name nr_loaded=0
+
+	for file in "$STANDINS"/lib*.so.*; do
+		name=${file##*/}
+		load "$name" "/nowhere/$name"
+		expect_out "$name: $file untagged
+/nowhere/$name: $file untagged"
+		expect_err ""
+		nr_loaded=$((nr_loaded + 1))
+	done
+	((nr_loaded >= 2)) || fail "only $nr_loaded stand-ins"
+}
+
+test_runtime_of_a_toolkit_is_replaced() {
+	local real=${REAL_LIBRARIES:-/nowhere}/libcudart.so.13
+
+	load "$real"
+	expect_out "$real: $STANDINS/libcudart.so.13 untagged"
+	expect_err ""
+}
+
+run_cases
