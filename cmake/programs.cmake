@@ -54,6 +54,27 @@ function(vs_add_test)
 		ENV ${arg_ENV} LABELS ${arg_LABELS})
 endfunction()
 
+# vs_add_fuzzer(NAME x SOURCES a.c ... [LIBS ...] [ARGS ...] [DEFINES ...] [INCLUDES ...])
+#
+# A libFuzzer program, and a short run of it from a fixed seed as the test x, label `fuzz`. Only where
+# the compiler is clang and the build is not sanitized otherwise: it brings its own sanitizers.
+function(vs_add_fuzzer)
+	cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBS;ARGS;DEFINES;INCLUDES")
+	if(VS_SANITIZE OR NOT CMAKE_C_COMPILER_ID MATCHES Clang)
+		return()
+	endif()
+	add_executable(${arg_NAME} ${arg_SOURCES})
+	target_include_directories(${arg_NAME} PRIVATE ${arg_INCLUDES})
+	target_compile_definitions(${arg_NAME} PRIVATE ${arg_DEFINES})
+	target_compile_options(${arg_NAME} PRIVATE -fsanitize=fuzzer,address,undefined)
+	target_link_options(${arg_NAME} PRIVATE -fsanitize=fuzzer,address,undefined)
+	target_link_libraries(${arg_NAME} PRIVATE vs_flags ${arg_LIBS} Threads::Threads)
+	set_target_properties(${arg_NAME} PROPERTIES
+		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+	vs_register_test(NAME ${arg_NAME}
+		COMMAND ${arg_NAME} -runs=50000 -seed=1 -verbosity=0 ${arg_ARGS} LABELS fuzz)
+endfunction()
+
 # vs_add_bench(NAME x SOURCES a.c ... [LIBS ...])
 #
 # A program that ./dev bench runs, with LD_LIBRARY_PATH=${VS_SOFTGPU_OUT}: all that is in bench/.
