@@ -1,0 +1,15 @@
+#ifndef SG_IDENTITY_H
+#define SG_IDENTITY_H
+
+/*
+ * What tells the devices of a card apart, the same in the driver and in NVML. Device numbers are
+ * those of the card: CUDA_VISIBLE_DEVICES does not change them.
+ */
+
+/* PCI: domain 0, bus as returned, device 0, function 0. */
+int sg_identity_get_pci_bus(int device);
+
+/* The bytes of CUuuid, and of the text "GPU-736f6674-6770-7500-0000-0000000000NN" of NVML. */
+void sg_identity_get_uuid(int device, unsigned char uuid[16]);
+
+#endif
