@@ -1,0 +1,254 @@
+#include "bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LARGE        (64 * SG_KIB)  /* from here on it pays to look for bytes never written */
+#define KEEP_AT_MOST (128 * SG_MIB) /* with the zero backing, on one device */
+#define CHECK_EVERY  1024           /* small writes between two looks at that */
+
+/* One end of a copy: a stretch of bytes that is all alike. */
+struct end {
+	struct sg_span span;
+	bool is_known; /* CUDA memory; else the program's own */
+};
+
+static bool keeps_everything(const struct end *end)
+{
+	return !end->is_known || end->span.is_host || sg_config_get()->backing == SG_BACKING_EXACT;
+}
+
+/* Whether all bytes there are known to be zero because nothing was ever written. */
+static bool is_untouched(const struct end *end)
+{
+	return end->is_known && end->span.run && !end->span.is_host &&
+	       !atomic_load_explicit(&end->span.run->is_written, memory_order_relaxed);
+}
+
+static void resolve(uint64_t address, uint64_t size, bool is_write, struct end *end)
+{
+	struct sg_block *next;
+
+	end->is_known = sg_memory_get_span(address, size, is_write, &end->span);
+	if (end->is_known)
+		return;
+	sg_memory_lock();
+	next = sg_memory_find_from(address);
+	if (next && next->node.base > address && next->node.base - address < size)
+		size = next->node.base - address;
+	sg_memory_unlock();
+	end->span = (struct sg_span){
+		.bytes = (char *)(uintptr_t)address, .size = size, .place = {.fd = -1}};
+}
+
+bool sg_bytes_check(uint64_t address, uint64_t size, enum sg_bytes_side side, bool is_write)
+{
+	struct sg_span span;
+	uint64_t end;
+
+	if (!size)
+		return true;
+	if (!address || __builtin_add_overflow(address, size, &end))
+		return false;
+	while (address < end) {
+		struct sg_block *block;
+		bool is_mapped;
+
+		if (sg_memory_get_span(address, end - address, is_write, &span)) {
+			if (side == SG_BYTES_HOST && !span.is_host)
+				return false;
+			address += span.size;
+			continue;
+		}
+		if (side == SG_BYTES_DEVICE)
+			return false;
+		/* Not ours, so the program's; unless it is ours and may not be touched. */
+		sg_memory_lock();
+		block = sg_memory_find_from(address);
+		is_mapped = block && block->node.base <= address;
+		if (!block || block->node.base >= end)
+			address = end;
+		else
+			address = block->node.base;
+		sg_memory_unlock();
+		if (is_mapped)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * With the zero backing, small writes may pile up. Past the limit all of them are forgotten: the
+ * device reads as zero again.
+ */
+static void limit_kept(const struct sg_span *span)
+{
+	static _Atomic unsigned nr_writes;
+	struct stat st;
+
+	if ((atomic_fetch_add_explicit(&nr_writes, 1, memory_order_relaxed) + 1) % CHECK_EVERY)
+		return;
+	if (span->place.fd < 0 || fstat(span->place.fd, &st) < 0)
+		return;
+	if ((uint64_t)st.st_blocks * 512 > KEEP_AT_MOST &&
+	    fallocate(span->place.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, st.st_size) <
+		    0)
+		return;
+}
+
+static void clear(const struct end *target, uint64_t size)
+{
+	if (is_untouched(target))
+		return;
+	if (size < LARGE || target->span.place.fd < 0)
+		memset(target->span.bytes, 0, size);
+	else
+		sg_arena_discard(target->span.place, (uintptr_t)target->span.bytes, size);
+}
+
+static void mark_written(const struct end *target)
+{
+	if (target->is_known && target->span.run)
+		atomic_store_explicit(&target->span.run->is_written, true, memory_order_relaxed);
+}
+
+/* Bring bytes of a file to the target, without reading holes: that would fill them. */
+static void copy_from_file(const struct end *target, const struct end *source, uint64_t size)
+{
+	int fd = source->span.place.fd;
+	uint64_t begin = source->span.place.offset, done = 0;
+
+	while (done < size) {
+		struct end part = *target;
+		off_t data = lseek(fd, (off_t)(begin + done), SEEK_DATA);
+		off_t hole;
+		uint64_t gap, length;
+
+		if (data < 0 || (uint64_t)data >= begin + size)
+			data = (off_t)(begin + size); /* nothing but a hole (ENXIO) */
+		gap = (uint64_t)data - begin - done;
+		part.span.bytes += done;
+		part.span.place.offset += done;
+		if (gap)
+			clear(&part, gap);
+		done += gap;
+		if (done == size)
+			return;
+		hole = lseek(fd, data, SEEK_HOLE);
+		length = hole > data ? (uint64_t)(hole - data) : size - done;
+		if (length > size - done)
+			length = size - done;
+		memmove(target->span.bytes + done, source->span.bytes + done, length);
+		done += length;
+	}
+}
+
+/* total: size of the whole copy this is a part of. */
+static void copy_part(const struct end *target, const struct end *source, uint64_t size,
+		      uint64_t total)
+{
+	bool keeps = keeps_everything(target);
+	int saved = errno;
+
+	if (!keeps && total > sg_config_get()->exact_below) {
+		clear(target, size);
+		return;
+	}
+	if (is_untouched(source)) {
+		clear(target, size);
+		return;
+	}
+	mark_written(target);
+	if (size >= LARGE && source->is_known && source->span.place.fd >= 0)
+		copy_from_file(target, source, size);
+	else
+		memmove(target->span.bytes, source->span.bytes, size);
+	if (!keeps)
+		limit_kept(&target->span);
+	errno = saved;
+}
+
+static void copy_range(uint64_t target, uint64_t source, uint64_t size, uint64_t total)
+{
+	while (size) {
+		struct end to, from;
+		uint64_t part;
+
+		resolve(target, size, true, &to);
+		resolve(source, size, false, &from);
+		part = to.span.size < from.span.size ? to.span.size : from.span.size;
+		copy_part(&to, &from, part, total);
+		target += part;
+		source += part;
+		size -= part;
+	}
+}
+
+void sg_bytes_copy(uint64_t target, uint64_t source, uint64_t size)
+{
+	copy_range(target, source, size, size);
+}
+
+void sg_bytes_copy_rows(uint64_t target, uint64_t target_pitch, uint64_t source,
+			uint64_t source_pitch, uint64_t width, uint64_t nr_rows)
+{
+	for (uint64_t row = 0; row < nr_rows; row++)
+		copy_range(target + row * target_pitch, source + row * source_pitch, width,
+			   width * nr_rows);
+}
+
+static void write_pattern(char *bytes, uint32_t value, unsigned value_size, uint64_t size)
+{
+	switch (value_size) {
+	case 1:
+		memset(bytes, (int)(value & 0xff), size);
+		break;
+	case 2:
+		for (uint64_t i = 0; i + 2 <= size; i += 2)
+			memcpy(bytes + i, &(uint16_t){(uint16_t)value}, 2);
+		break;
+	default:
+		for (uint64_t i = 0; i + 4 <= size; i += 4)
+			memcpy(bytes + i, &value, 4);
+	}
+}
+
+static void fill_range(uint64_t target, uint32_t value, unsigned value_size, uint64_t size,
+		       uint64_t total)
+{
+	while (size) {
+		struct end to;
+		bool keeps;
+
+		resolve(target, size, true, &to);
+		keeps = keeps_everything(&to);
+		if (!value || (!keeps && total > sg_config_get()->exact_below)) {
+			clear(&to, to.span.size);
+		} else {
+			mark_written(&to);
+			write_pattern(to.span.bytes, value, value_size, to.span.size);
+			if (!keeps)
+				limit_kept(&to.span);
+		}
+		target += to.span.size;
+		size -= to.span.size;
+	}
+}
+
+void sg_bytes_fill(uint64_t target, uint32_t value, unsigned value_size, uint64_t count)
+{
+	fill_range(target, value, value_size, count * value_size, count * value_size);
+}
+
+void sg_bytes_fill_rows(uint64_t target, uint64_t pitch, uint32_t value, unsigned value_size,
+			uint64_t width, uint64_t nr_rows)
+{
+	uint64_t size = width * value_size;
+
+	for (uint64_t row = 0; row < nr_rows; row++)
+		fill_range(target + row * pitch, value, value_size, size, size * nr_rows);
+}

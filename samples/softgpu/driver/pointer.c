@@ -1,0 +1,202 @@
+/*
+ * What memory an address is.
+ */
+#include <string.h>
+
+#include "memory.h"
+#include "pool.h"
+#include "vmm.h"
+
+SG_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
+{
+	struct sg_context *context;
+	struct sg_block *block;
+	CUresult result = sg_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	sg_memory_lock();
+	block = sg_memory_find(dptr);
+	if (block && pbase)
+		*pbase = block->node.base;
+	if (block && psize)
+		*psize = block->node.size;
+	sg_memory_unlock();
+	return block ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+static bool is_on_host(const struct sg_block *block)
+{
+	return block->kind == SG_MEMORY_PINNED || block->kind == SG_MEMORY_REGISTERED ||
+	       (block->kind != SG_MEMORY_MANAGED && block->device < 0);
+}
+
+/* The values an attribute can have, whatever its type; bytes are given out as that type. */
+union value {
+	CUcontext context;
+	CUdeviceptr address;
+	void *pointer;
+	CUmemoryPool pool;
+	size_t size;
+	unsigned long long number;
+	unsigned flags;
+	int integer;
+};
+
+static size_t size_of(CUpointer_attribute attribute)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+		return sizeof(int);
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		return sizeof(unsigned long long);
+	default:
+		return 0; /* unknown, or tokens of hardware we do not simulate */
+	}
+}
+
+/* What the attribute is for memory at the address. Locked. */
+static CUresult get_value(const struct sg_block *block, uint64_t address,
+			  CUpointer_attribute attribute, union value *value)
+{
+	bool is_host = is_on_host(block);
+
+	memset(value, 0, sizeof(*value));
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		value->context = (CUcontext)(void *)block->context;
+		break;
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		value->flags = is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		break;
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		value->address = address;
+		break;
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		if (!is_host && block->kind != SG_MEMORY_MANAGED)
+			return CUDA_ERROR_INVALID_VALUE;
+		value->pointer = (void *)(uintptr_t)address;
+		break;
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		value->integer = block->kind == SG_MEMORY_MANAGED;
+		break;
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		value->integer = block->device < 0 ? 0 : block->device;
+		break;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		value->integer = block->kind == SG_MEMORY_DEVICE;
+		break;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		value->integer = 1;
+		break;
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		value->number = block->id;
+		break;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		value->address = block->node.base;
+		break;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		value->size = block->node.size;
+		break;
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		value->integer = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+		break;
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		value->pool = block->pool ? sg_pool_get_handle(block->pool) : NULL;
+		break;
+	default: /* no hardware behind it: zero */
+		break;
+	}
+	return CUDA_SUCCESS;
+}
+
+SG_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+{
+	struct sg_block *block;
+	union value value;
+	size_t size = size_of(attribute);
+	CUresult result = sg_init_check();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!data || !size)
+		return CUDA_ERROR_INVALID_VALUE;
+	sg_memory_lock();
+	block = sg_memory_find(ptr);
+	result = block ? get_value(block, ptr, attribute, &value) : CUDA_ERROR_INVALID_VALUE;
+	sg_memory_unlock();
+	if (result == CUDA_SUCCESS)
+		memcpy(data, &value, size);
+	return result;
+}
+
+/*
+ * Unlike the single question, this one has an answer for memory that CUDA does not know: zeros, and
+ * -2 for the device.
+ */
+SG_API CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
+				       void **data, CUdeviceptr ptr)
+{
+	struct sg_block *block;
+	CUresult result = sg_init_check();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!numAttributes || !attributes || !data)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < numAttributes; i++)
+		if (!data[i] || !size_of(attributes[i]))
+			return CUDA_ERROR_INVALID_VALUE;
+	sg_memory_lock();
+	block = sg_memory_find(ptr);
+	for (unsigned i = 0; i < numAttributes; i++) {
+		union value value;
+
+		memset(&value, 0, sizeof(value));
+		if (block && get_value(block, ptr, attributes[i], &value) != CUDA_SUCCESS)
+			memset(&value, 0, sizeof(value));
+		if (!block && attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+			value.integer = CU_DEVICE_INVALID;
+		memcpy(data[i], &value, size_of(attributes[i]));
+	}
+	sg_memory_unlock();
+	return CUDA_SUCCESS;
+}
+
+SG_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+				      CUdeviceptr ptr)
+{
+	struct sg_block *block;
+	CUresult result = sg_init_check();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+		return CUDA_ERROR_INVALID_VALUE;
+	sg_memory_lock();
+	block = sg_memory_find(ptr);
+	sg_memory_unlock();
+	/* All copies are synchronous here: there is nothing to change. */
+	return block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}

@@ -1,0 +1,22 @@
+#ifndef SG_VMM_H
+#define SG_VMM_H
+
+#include "memory.h"
+
+/*
+ * Virtual memory: reserved addresses, physical memory, and mappings of one at the other. Physical
+ * memory is a run of pages; a mapping is a block that lends its address to them. Device memory
+ * is only ever reached through the driver, so mapping it is bookkeeping; memory located on the host
+ * is really mapped, since programs use it directly.
+ */
+
+/* Undo a mapping whose block goes away. Memory lock held; the block is the caller's to remove. */
+void sg_vmm_unmap_block(struct sg_block *block);
+
+/* All mappings of the device are gone: release its physical memory. Memory lock held. */
+void sg_vmm_reset(CUdevice device);
+
+/* The handle behind a mapping, for pointer attributes. */
+CUmemGenericAllocationHandle sg_vmm_get_handle(const struct sg_physical *physical);
+
+#endif
