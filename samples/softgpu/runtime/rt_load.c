@@ -1,0 +1,111 @@
+/* Finding the driver: one dlopen, one dlsym, everything else through cuGetProcAddress. */
+#include "runtime.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "../common/log.h"
+
+struct sg_rt_driver sg_rt_driver;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static PFN_cuGetProcAddress_v12000 get_proc_address;
+static cudaError_t outcome;
+
+struct lookup {
+	const char *name;
+	int version;
+	cuuint64_t flags;
+	void *slot; /* the member of sg_rt_driver */
+};
+
+static const struct lookup lookups[] = {
+#define SG_DRIVER_CALL(name, version) \
+	{#name, version, CU_GET_PROC_ADDRESS_DEFAULT, &sg_rt_driver.name##_v##version},
+#define SG_DRIVER_TWIN(name, version, suffix)                           \
+	{#name, version, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, \
+	 &sg_rt_driver.name##_v##version##_##suffix},
+#include "driver_api.def"
+#undef SG_DRIVER_CALL
+#undef SG_DRIVER_TWIN
+};
+
+CUresult sg_rt_load_symbol(const char *name, void **function, int version, cuuint64_t flags,
+			   CUdriverProcAddressQueryResult *status)
+{
+	return get_proc_address(name, function, version, flags, status);
+}
+
+/* A name the driver lacks leaves its slot NULL: calls that need it then say so. */
+static void look_up_all(void)
+{
+	CUdriverProcAddressQueryResult status;
+	void *function;
+	size_t i;
+
+	/* NVIDIA's runtime opens with an empty name; a hook that chokes on it must find out here.
+	 */
+	(void)get_proc_address("", &function, 0, 0, &status);
+	for (i = 0; i < sizeof(lookups) / sizeof(lookups[0]); i++) {
+		function = NULL;
+		if (get_proc_address(lookups[i].name, &function, lookups[i].version,
+				     lookups[i].flags, &status) == CUDA_SUCCESS)
+			*(void **)lookups[i].slot = function;
+	}
+}
+
+/* softgpu hands out its name through its public door; no other driver knows the question. */
+static bool driver_is_softgpu(void)
+{
+	CUdriverProcAddressQueryResult status;
+	void *function = NULL;
+
+	return get_proc_address("softgpuIdentify", &function, 0, 0, &status) == CUDA_SUCCESS &&
+	       function;
+}
+
+static bool essentials_present(void)
+{
+	return sg_rt_driver.cuInit_v2000 && sg_rt_driver.cuDriverGetVersion_v2020 &&
+	       sg_rt_driver.cuDeviceGetCount_v2000 && sg_rt_driver.cuDeviceGetAttribute_v2000 &&
+	       sg_rt_driver.cuDevicePrimaryCtxRetain_v7000 && sg_rt_driver.cuCtxGetCurrent_v4000 &&
+	       sg_rt_driver.cuCtxSetCurrent_v4000 && sg_rt_driver.cuCtxGetDevice_v2000;
+}
+
+static cudaError_t find_driver(void)
+{
+	int version = 0;
+	void *library;
+
+	/* Never closed: the pointers are used until the last exit handler has run. */
+	library = dlopen("libcuda.so.1", RTLD_NOW);
+	if (!library)
+		return cudaErrorInsufficientDriver;
+	get_proc_address = (PFN_cuGetProcAddress_v12000)dlsym(library, "cuGetProcAddress_v2");
+	if (!get_proc_address)
+		return cudaErrorInsufficientDriver;
+	if (!driver_is_softgpu()) {
+		sg_log_say(
+			"the softgpu runtime works with the softgpu driver only; the libcuda.so.1 "
+			"found here is another one");
+		return cudaErrorInsufficientDriver;
+	}
+	look_up_all();
+	if (!essentials_present())
+		return cudaErrorInsufficientDriver;
+	if (sg_rt_driver.cuDriverGetVersion_v2020(&version) != CUDA_SUCCESS ||
+	    version / 1000 < CUDART_VERSION / 1000)
+		return cudaErrorInsufficientDriver;
+	return sg_rt_error_from(sg_rt_driver.cuInit_v2000(0));
+}
+
+static void load(void)
+{
+	outcome = find_driver();
+}
+
+cudaError_t sg_rt_load_driver(void)
+{
+	pthread_once(&once, load);
+	return outcome;
+}
