@@ -14,7 +14,7 @@
 
 /* One mapping. The region word of the chunks in it. */
 struct stretch {
-	uint64_t base;
+	struct sg_node node;
 	uint64_t offset; /* in the file */
 };
 
@@ -91,9 +91,11 @@ static bool add_stretch(struct sg_arena *arena, uint64_t size)
 	base = map_aligned(arena, size);
 	if (!base)
 		goto free_stretch;
-	*stretch = (struct stretch){.base = (uintptr_t)base, .offset = arena->file_size};
-	if (!sg_extents_add(&arena->chunks, stretch->base, size, stretch))
+	*stretch = (struct stretch){.node = {.base = (uintptr_t)base, .size = size},
+				    .offset = arena->file_size};
+	if (!sg_extents_add(&arena->chunks, stretch->node.base, size, stretch))
 		goto unmap;
+	sg_tree_insert(&arena->stretches, &stretch->node);
 	arena->file_size += size;
 	return true;
 unmap:
@@ -128,13 +130,18 @@ void sg_arena_give(struct sg_arena *arena, struct sg_extent *chunk)
 	sg_extents_put(&arena->chunks, chunk);
 }
 
+bool sg_arena_holds(const struct sg_arena *arena, uint64_t address)
+{
+	return sg_tree_find(&arena->stretches, address) != NULL;
+}
+
 struct sg_arena_place sg_arena_locate(const struct sg_arena *arena, const struct sg_extent *chunk,
 				      uint64_t address)
 {
 	const struct stretch *stretch = chunk->region;
 
 	return (struct sg_arena_place){.fd = arena->fd,
-				       .offset = stretch->offset + (address - stretch->base)};
+				       .offset = stretch->offset + (address - stretch->node.base)};
 }
 
 void sg_arena_discard(struct sg_arena_place place, uint64_t address, uint64_t size)

@@ -11,7 +11,7 @@
  *
  * Where a memfd of that size is not allowed (RLIMIT_FSIZE), anonymous memory takes its place.
  *
- * The owner brings the lock for take and give; discard needs none.
+ * The owner brings the lock for take, give and holds; discard needs none.
  */
 #define SG_ARENA_CHUNK ((uint64_t)32 << 20)
 
@@ -20,6 +20,7 @@ struct sg_arena {
 	int fd; /* -1: anonymous memory */
 	bool is_open;
 	uint64_t file_size;
+	struct sg_tree stretches; /* all addresses it has ever mapped */
 	struct sg_extents chunks;
 };
 
@@ -35,6 +36,9 @@ void sg_arena_init(struct sg_arena *arena, const char *label);
 /* A chunk of at least that size (rounded up to 32 MiB), or NULL. Its bytes read as zero. */
 struct sg_extent *sg_arena_take(struct sg_arena *arena, uint64_t size);
 void sg_arena_give(struct sg_arena *arena, struct sg_extent *chunk);
+
+/* Whether the address is one of the arena's, handed out or not. */
+bool sg_arena_holds(const struct sg_arena *arena, uint64_t address);
 
 /* Where the bytes of an address in that chunk are. */
 struct sg_arena_place sg_arena_locate(const struct sg_arena *arena, const struct sg_extent *chunk,

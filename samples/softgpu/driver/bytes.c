@@ -45,6 +45,20 @@ static void resolve(uint64_t address, uint64_t size, bool is_write, struct end *
 		.bytes = (char *)(uintptr_t)address, .size = size, .place = {.fd = -1}};
 }
 
+/* Whether nothing in the range is, or was, given out by CUDA. */
+static bool is_programs_own(uint64_t address, uint64_t end)
+{
+	struct sg_block *block;
+	bool is_own;
+
+	sg_memory_lock();
+	block = sg_memory_find_from(address);
+	is_own = (!block || block->node.base >= end) && !sg_memory_is_ours(address);
+	sg_memory_unlock();
+	return is_own;
+}
+
+/* A range lies in CUDA's memory or outside; what begins in one and ends in the other is an error. */
 bool sg_bytes_check(uint64_t address, uint64_t size, enum sg_bytes_side side, bool is_write)
 {
 	struct sg_span span;
@@ -54,29 +68,13 @@ bool sg_bytes_check(uint64_t address, uint64_t size, enum sg_bytes_side side, bo
 		return true;
 	if (!address || __builtin_add_overflow(address, size, &end))
 		return false;
+	if (side != SG_BYTES_DEVICE && is_programs_own(address, end))
+		return true;
 	while (address < end) {
-		struct sg_block *block;
-		bool is_mapped;
-
-		if (sg_memory_get_span(address, end - address, is_write, &span)) {
-			if (side == SG_BYTES_HOST && !span.is_host)
-				return false;
-			address += span.size;
-			continue;
-		}
-		if (side == SG_BYTES_DEVICE)
+		if (!sg_memory_get_span(address, end - address, is_write, &span) ||
+		    (side == SG_BYTES_HOST && !span.is_host))
 			return false;
-		/* Not ours, so the program's; unless it is ours and may not be touched. */
-		sg_memory_lock();
-		block = sg_memory_find_from(address);
-		is_mapped = block && block->node.base <= address;
-		if (!block || block->node.base >= end)
-			address = end;
-		else
-			address = block->node.base;
-		sg_memory_unlock();
-		if (is_mapped)
-			return false;
+		address += span.size;
 	}
 	return true;
 }

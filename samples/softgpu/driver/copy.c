@@ -153,7 +153,7 @@ struct extent {
 
 static CUresult check_box(struct box *box, const struct extent *extent, bool is_write)
 {
-	size_t slice, last;
+	size_t slice, last, nr_slices;
 
 	switch (box->type) {
 	case CU_MEMORYTYPE_HOST:
@@ -175,10 +175,13 @@ static CUresult check_box(struct box *box, const struct extent *extent, bool is_
 		box->height = extent->height + box->y;
 	if (extent->width > box->pitch - box->x || box->x > box->pitch)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (extent->depth > 1 && extent->height > box->height)
+	if (extent->height > box->height - box->y || box->y > box->height)
 		return CUDA_ERROR_INVALID_VALUE;
+	/* All that is added or multiplied from here on is less than that, so it does not wrap. */
 	if (__builtin_mul_overflow(box->pitch, box->height, &slice) ||
-	    __builtin_mul_overflow(slice, box->z + extent->depth, &last))
+	    __builtin_add_overflow(box->z, extent->depth, &nr_slices) ||
+	    __builtin_mul_overflow(slice, nr_slices, &last) ||
+	    __builtin_add_overflow(box->base, last, &last))
 		return CUDA_ERROR_INVALID_VALUE;
 	box->base += box->z * slice + box->y * box->pitch + box->x;
 	last = (extent->depth - 1) * slice + (extent->height - 1) * box->pitch + extent->width;

@@ -221,7 +221,8 @@ static CUresult read_elf(struct sg_image *image, const unsigned char *bytes, siz
 	if (has_code ? !elf_fits(arch, cc) : arch > cc)
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	image->ptx_version = arch;
-	image->binary_version = arch;
+	/* Code of another major architecture would have been compiled on the spot, from PTX. */
+	image->binary_version = elf_fits(arch, cc) ? arch : cc;
 	return sg_image_elf_read(image, bytes, size);
 }
 

@@ -64,6 +64,18 @@ struct sg_block *sg_memory_find_from(uint64_t address)
 	return from_node(sg_tree_find_from(&block_index, address));
 }
 
+bool sg_memory_is_ours(uint64_t address)
+{
+	if (sg_arena_holds(&host_space.arena, address) || sg_vmm_is_reserved(address))
+		return true;
+	for (CUdevice d = 0; d < sg_init_get_nr_devices(); d++)
+		if (sg_arena_holds(&device_spaces[d].arena, address) ||
+		    sg_arena_holds(&managed_spaces[d].arena, address) ||
+		    sg_arena_holds(&physical_spaces[d].arena, address))
+			return true;
+	return false;
+}
+
 struct sg_block *sg_memory_create_block(void)
 {
 	struct sg_block *block = spare_blocks;

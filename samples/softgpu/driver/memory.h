@@ -51,6 +51,12 @@ void sg_memory_unlock(void);
 struct sg_block *sg_memory_find(uint64_t address);
 struct sg_block *sg_memory_find_from(uint64_t address);
 
+/*
+ * Locked. Whether the address is one that CUDA gives out, even if no block is there now: then it is
+ * never the program's own memory.
+ */
+bool sg_memory_is_ours(uint64_t address);
+
 /* Locked. A block, not yet in the index; the caller fills it in. NULL when memory is out. */
 struct sg_block *sg_memory_create_block(void);
 void sg_memory_insert(struct sg_block *block);

@@ -267,7 +267,7 @@ CUresult sg_module_find_kernel(struct sg_module *module, const char *name,
 	if (result == CUDA_SUCCESS)
 		result = find_kernel(module, name, kernel);
 	/* Once, before anybody has its handle: launches read it without the lock. */
-	if (result == CUDA_SUCCESS && !(*kernel)->library_kernel)
+	if (result == CUDA_SUCCESS && library_kernel && !(*kernel)->library_kernel)
 		(*kernel)->library_kernel = library_kernel;
 	pthread_mutex_unlock(&lock);
 	return result;

@@ -7,11 +7,11 @@
 
 #include "object.h"
 
+#define HOST_PAGE 4096
+
 /* Reserved addresses. Guarded by the memory lock, like everything here. */
 struct reservation {
 	struct sg_node node;
-	void *mapping; /* what the kernel gave, before alignment */
-	size_t mapping_size;
 };
 
 struct sg_physical {
@@ -52,23 +52,51 @@ static void destroy_if_unused(struct sg_physical *physical)
 	sg_object_destroy(SG_OBJECT_PHYSICAL, physical);
 }
 
+static void *map_nothing(uint64_t hint, size_t size)
+{
+	return mmap((void *)(uintptr_t)hint, size, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/*
+ * Addresses that nobody else gets, at the hint if that is free; 0 when they are out. Not one more
+ * than asked for: a program that grows an array wants those right behind.
+ */
+static uint64_t take_addresses(size_t size, size_t alignment, uint64_t hint)
+{
+	uint64_t base, wide_end;
+	void *mapping;
+
+	if (hint) {
+		mapping = map_nothing(hint, size);
+		if (mapping != MAP_FAILED && (uintptr_t)mapping % alignment == 0)
+			return (uintptr_t)mapping;
+		if (mapping != MAP_FAILED)
+			munmap(mapping, size);
+	}
+	mapping = map_nothing(0, size + alignment);
+	if (mapping == MAP_FAILED)
+		return 0;
+	base = ((uintptr_t)mapping + alignment - 1) & ~(uint64_t)(alignment - 1);
+	wide_end = (uintptr_t)mapping + size + alignment;
+	if (base > (uintptr_t)mapping)
+		munmap(mapping, base - (uintptr_t)mapping);
+	munmap((void *)(uintptr_t)(base + size), wide_end - base - size);
+	return base;
+}
+
 static CUresult reserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr hint)
 {
 	struct reservation *reservation = malloc(sizeof(*reservation));
 	uint64_t base;
-	void *mapping;
 
 	if (!reservation)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	reservation->mapping_size = size + alignment;
-	mapping = mmap((void *)(uintptr_t)hint, reservation->mapping_size, PROT_NONE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (mapping == MAP_FAILED) {
+	base = take_addresses(size, alignment, hint);
+	if (!base) {
 		free(reservation);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	base = ((uintptr_t)mapping + alignment - 1) & ~(uint64_t)(alignment - 1);
-	reservation->mapping = mapping;
 	reservation->node.base = base;
 	reservation->node.size = size;
 	sg_memory_lock();
@@ -85,7 +113,8 @@ SG_API CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignm
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ptr || !size || flags || !is_page_multiple(size) || (alignment & (alignment - 1)))
+	if (!ptr || !size || flags || size % HOST_PAGE || addr % HOST_PAGE ||
+	    (alignment & (alignment - 1)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (alignment < SG_PAGE_SIZE)
 		alignment = SG_PAGE_SIZE;
@@ -105,7 +134,7 @@ static bool is_mapped_in(uint64_t base, uint64_t size)
 static void destroy_reservation(struct reservation *reservation)
 {
 	sg_tree_remove(&reservations, &reservation->node);
-	munmap(reservation->mapping, reservation->mapping_size);
+	munmap((void *)(uintptr_t)reservation->node.base, reservation->node.size);
 	free(reservation);
 }
 
@@ -166,6 +195,27 @@ SG_API CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAl
 	return result;
 }
 
+/* Locked: who goes through all physical memory (a reset) must not meet one that is half made. */
+static CUresult create_physical(const CUmemAllocationProp *prop, CUdevice device, size_t size,
+				struct sg_physical **out)
+{
+	struct sg_physical *physical = sg_object_create(SG_OBJECT_PHYSICAL, sizeof(*physical));
+
+	if (!physical)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	physical->props = *prop;
+	physical->device = device;
+	physical->size = size;
+	physical->run = sg_space_take_run(sg_memory_get_space(SG_MEMORY_MAPPED, device), size);
+	if (!physical->run) {
+		sg_object_destroy(SG_OBJECT_PHYSICAL, physical);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	physical->nr_references = 1;
+	*out = physical;
+	return CUDA_SUCCESS;
+}
+
 SG_API CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 			    const CUmemAllocationProp *prop, unsigned long long flags)
 {
@@ -180,23 +230,12 @@ SG_API CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 	result = check_props(prop, &device);
 	if (result != CUDA_SUCCESS)
 		return result;
-	physical = sg_object_create(SG_OBJECT_PHYSICAL, sizeof(*physical));
-	if (!physical)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	physical->props = *prop;
-	physical->device = device;
-	physical->size = size;
 	sg_memory_lock();
-	physical->run = sg_space_take_run(sg_memory_get_space(SG_MEMORY_MAPPED, device), size);
-	if (physical->run)
-		physical->nr_references = 1;
+	result = create_physical(prop, device, size, &physical);
 	sg_memory_unlock();
-	if (!physical->run) {
-		sg_object_destroy(SG_OBJECT_PHYSICAL, physical);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	*handle = sg_vmm_get_handle(physical);
-	return CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS)
+		*handle = sg_vmm_get_handle(physical);
+	return result;
 }
 
 SG_API CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
@@ -249,6 +288,11 @@ static CUresult map_physical(struct sg_physical *physical, uint64_t address, uin
 	}
 	physical->nr_mappings++;
 	return CUDA_SUCCESS;
+}
+
+bool sg_vmm_is_reserved(uint64_t address)
+{
+	return sg_tree_find(&reservations, address) != NULL;
 }
 
 /* Whether the range lies in one reservation or in several that follow each other. Locked. */
@@ -364,6 +408,18 @@ static CUresult check_access(const CUmemAccessDesc *desc, size_t count)
 	return CUDA_SUCCESS;
 }
 
+/* "Users cannot specify HOST_NUMA accessibility for allocations with other location types." */
+static bool may_have_access(const struct sg_block *block, const CUmemAccessDesc *desc,
+			    size_t count)
+{
+	if (block->physical->props.location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (desc[i].location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
+			return false;
+	return true;
+}
+
 static void apply_access(struct sg_block *block, const CUmemAccessDesc *desc, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -391,6 +447,13 @@ SG_API CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDe
 	sg_memory_lock();
 	if (!is_covered(ptr, size))
 		result = CUDA_ERROR_INVALID_VALUE;
+	for (uint64_t address = ptr; result == CUDA_SUCCESS && address < ptr + size;) {
+		struct sg_block *block = sg_memory_find(address);
+
+		if (!may_have_access(block, desc, count))
+			result = CUDA_ERROR_INVALID_VALUE;
+		address += block->node.size;
+	}
 	for (uint64_t address = ptr; result == CUDA_SUCCESS && address < ptr + size;) {
 		struct sg_block *block = sg_memory_find(address);
 

@@ -16,6 +16,9 @@ void sg_vmm_unmap_block(struct sg_block *block);
 /* All mappings of the device are gone: release its physical memory. Memory lock held. */
 void sg_vmm_reset(CUdevice device);
 
+/* Whether the address is reserved, mapped or not. Memory lock held. */
+bool sg_vmm_is_reserved(uint64_t address);
+
 /* The handle behind a mapping, for pointer attributes. */
 CUmemGenericAllocationHandle sg_vmm_get_handle(const struct sg_physical *physical);
 
