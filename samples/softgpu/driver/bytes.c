@@ -58,7 +58,8 @@ static bool is_programs_own(uint64_t address, uint64_t end)
 	return is_own;
 }
 
-/* A range lies in CUDA's memory or outside; what begins in one and ends in the other is an error. */
+/* A range lies in CUDA's memory or outside; what begins in one and ends in the other is an error.
+ */
 bool sg_bytes_check(uint64_t address, uint64_t size, enum sg_bytes_side side, bool is_write)
 {
 	struct sg_span span;

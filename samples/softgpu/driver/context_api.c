@@ -2,6 +2,7 @@
  * What a program asks of, or sets on, the context it has.
  */
 #include "context.h"
+#include "device_attribute.h"
 #include "memory.h"
 
 SG_API CUresult cuCtxGetDevice(CUdevice *device)
@@ -215,9 +216,9 @@ SG_API CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPri
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (leastPriority)
-		*leastPriority = 0;
+		*leastPriority = SG_LEAST_STREAM_PRIORITY;
 	if (greatestPriority)
-		*greatestPriority = -5;
+		*greatestPriority = SG_GREATEST_STREAM_PRIORITY;
 	return CUDA_SUCCESS;
 }
 

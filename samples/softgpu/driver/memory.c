@@ -66,7 +66,7 @@ struct sg_block *sg_memory_find_from(uint64_t address)
 
 bool sg_memory_is_ours(uint64_t address)
 {
-	if (sg_arena_holds(&host_space.arena, address) || sg_vmm_is_reserved(address))
+	if (sg_arena_holds(&host_space.arena, address) || sg_vmm_find_reservation(address))
 		return true;
 	for (CUdevice d = 0; d < sg_init_get_nr_devices(); d++)
 		if (sg_arena_holds(&device_spaces[d].arena, address) ||

@@ -36,6 +36,7 @@ struct sg_block {
 	struct sg_run *run;         /* the pages it is in; NULL: registered */
 	struct sg_extent *piece;    /* its part of a shared page or of a pool, else NULL */
 	struct sg_pool *pool;       /* SG_MEMORY_POOL */
+	bool has_sync_memops;       /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: kept, without effect */
 	/* SG_MEMORY_MAPPED: */
 	struct sg_physical *physical;
 	uint64_t offset;                      /* into the run of the physical memory */

@@ -73,6 +73,36 @@ static size_t size_of(CUpointer_attribute attribute)
 	}
 }
 
+/* What the device of the current context may do with the memory. Locked. */
+static int get_access(const struct sg_block *block)
+{
+	struct sg_context *context;
+	CUdevice device = block->device;
+
+	if (sg_context_get_current(&context) == CUDA_SUCCESS)
+		device = context->device;
+	if (block->pool && device >= 0)
+		return (int)sg_pool_get_access(block->pool, device);
+	if (block->kind == SG_MEMORY_MAPPED && device >= 0)
+		return block->access[device];
+	return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+}
+
+static unsigned get_handle_types(const struct sg_block *block)
+{
+	if (block->pool)
+		return sg_pool_get_handle_types(block->pool);
+	return block->physical ? sg_vmm_get_handle_types(block->physical) : 0;
+}
+
+/* The range the program was given: for mapped memory all of the reservation. Locked. */
+static const struct sg_node *get_range(const struct sg_block *block)
+{
+	if (block->kind == SG_MEMORY_MAPPED)
+		return sg_vmm_find_reservation(block->node.base);
+	return &block->node;
+}
+
 /* What the attribute is for memory at the address. Locked. */
 static CUresult get_value(const struct sg_block *block, uint64_t address,
 			  CUpointer_attribute attribute, union value *value)
@@ -107,20 +137,33 @@ static CUresult get_value(const struct sg_block *block, uint64_t address,
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		value->integer = 1;
 		break;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		value->integer = block->has_sync_memops;
+		break;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
 		value->number = block->id;
 		break;
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		/* of the physical memory: all mappings of it have the same */
+		value->number = block->physical ? sg_vmm_get_handle(block->physical) : block->id;
+		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		value->address = get_range(block)->base;
+		break;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		value->size = get_range(block)->size;
+		break;
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		value->address = block->node.base;
 		break;
-	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		value->size = block->node.size;
 		break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		value->integer = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+		value->integer = get_access(block);
+		break;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		value->number = get_handle_types(block);
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		value->pool = block->pool ? sg_pool_get_handle(block->pool) : NULL;
@@ -129,6 +172,29 @@ static CUresult get_value(const struct sg_block *block, uint64_t address,
 		break;
 	}
 	return CUDA_SUCCESS;
+}
+
+/* The same for an address that is reserved and nothing more. Locked. */
+static CUresult get_reserved_value(uint64_t address, CUpointer_attribute attribute,
+				   union value *value)
+{
+	const struct sg_node *range = sg_vmm_find_reservation(address);
+
+	memset(value, 0, sizeof(*value));
+	if (!range)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		value->address = range->base;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		value->size = range->size;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		return CUDA_SUCCESS; /* it is not */
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
 }
 
 SG_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
@@ -144,7 +210,8 @@ SG_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
 		return CUDA_ERROR_INVALID_VALUE;
 	sg_memory_lock();
 	block = sg_memory_find(ptr);
-	result = block ? get_value(block, ptr, attribute, &value) : CUDA_ERROR_INVALID_VALUE;
+	result = block ? get_value(block, ptr, attribute, &value)
+		       : get_reserved_value(ptr, attribute, &value);
 	sg_memory_unlock();
 	if (result == CUDA_SUCCESS)
 		memcpy(data, &value, size);
@@ -196,7 +263,9 @@ SG_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute att
 		return CUDA_ERROR_INVALID_VALUE;
 	sg_memory_lock();
 	block = sg_memory_find(ptr);
+	/* All copies are synchronous here: it changes nothing but what is read back. */
+	if (block)
+		block->has_sync_memops = *(const unsigned *)value != 0;
 	sg_memory_unlock();
-	/* All copies are synchronous here: there is nothing to change. */
 	return block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }

@@ -41,6 +41,17 @@ CUmemoryPool sg_pool_get_handle(const struct sg_pool *pool)
 	return (CUmemoryPool)(uintptr_t)pool;
 }
 
+unsigned sg_pool_get_handle_types(const struct sg_pool *pool)
+{
+	return (unsigned)pool->props.handleTypes;
+}
+
+unsigned sg_pool_get_access(const struct sg_pool *pool, CUdevice device)
+{
+	/* Memory of the host can be reached by everybody. */
+	return pool->device < 0 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : pool->access[device];
+}
+
 static void set_defaults(struct sg_pool *pool)
 {
 	pool->threshold = 0;

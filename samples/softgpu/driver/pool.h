@@ -23,7 +23,9 @@ void sg_pool_release_excess(CUdevice device);
 /* All blocks of the device are gone: give every page back. */
 void sg_pool_reset(CUdevice device);
 
-/* The pool's handle, for pointer attributes. */
+/* For pointer attributes: the pool's handle, what it can be shared by, and who can use it. */
 CUmemoryPool sg_pool_get_handle(const struct sg_pool *pool);
+unsigned sg_pool_get_handle_types(const struct sg_pool *pool);
+unsigned sg_pool_get_access(const struct sg_pool *pool, CUdevice device);
 
 #endif

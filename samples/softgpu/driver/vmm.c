@@ -30,6 +30,11 @@ CUmemGenericAllocationHandle sg_vmm_get_handle(const struct sg_physical *physica
 	return (CUmemGenericAllocationHandle)(uintptr_t)physical;
 }
 
+unsigned sg_vmm_get_handle_types(const struct sg_physical *physical)
+{
+	return (unsigned)physical->props.requestedHandleTypes;
+}
+
 /* A handle the program has not released yet. */
 static struct sg_physical *get_physical(CUmemGenericAllocationHandle handle)
 {
@@ -290,9 +295,9 @@ static CUresult map_physical(struct sg_physical *physical, uint64_t address, uin
 	return CUDA_SUCCESS;
 }
 
-bool sg_vmm_is_reserved(uint64_t address)
+const struct sg_node *sg_vmm_find_reservation(uint64_t address)
 {
-	return sg_tree_find(&reservations, address) != NULL;
+	return sg_tree_find(&reservations, address);
 }
 
 /* Whether the range lies in one reservation or in several that follow each other. Locked. */
@@ -409,8 +414,7 @@ static CUresult check_access(const CUmemAccessDesc *desc, size_t count)
 }
 
 /* "Users cannot specify HOST_NUMA accessibility for allocations with other location types." */
-static bool may_have_access(const struct sg_block *block, const CUmemAccessDesc *desc,
-			    size_t count)
+static bool may_have_access(const struct sg_block *block, const CUmemAccessDesc *desc, size_t count)
 {
 	if (block->physical->props.location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
 		return true;

@@ -16,10 +16,11 @@ void sg_vmm_unmap_block(struct sg_block *block);
 /* All mappings of the device are gone: release its physical memory. Memory lock held. */
 void sg_vmm_reset(CUdevice device);
 
-/* Whether the address is reserved, mapped or not. Memory lock held. */
-bool sg_vmm_is_reserved(uint64_t address);
+/* The reservation that holds the address, mapped or not: its range, or NULL. Memory lock held. */
+const struct sg_node *sg_vmm_find_reservation(uint64_t address);
 
-/* The handle behind a mapping, for pointer attributes. */
+/* For pointer attributes: the handle behind a mapping, and what it can be shared by. */
 CUmemGenericAllocationHandle sg_vmm_get_handle(const struct sg_physical *physical);
+unsigned sg_vmm_get_handle_types(const struct sg_physical *physical);
 
 #endif
