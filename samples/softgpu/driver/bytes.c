@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LARGE        (64 * SG_KIB)  /* from here on it pays to look for bytes never written */
+#define LARGE        (64 * SG_KIB) /* from here on it pays to give memory back when clearing */
+#define HOST_PAGE    4096
 #define KEEP_AT_MOST (128 * SG_MIB) /* with the zero backing, on one device */
 #define CHECK_EVERY  1024           /* small writes between two looks at that */
 
@@ -86,10 +87,11 @@ bool sg_bytes_check(uint64_t address, uint64_t size, enum sg_bytes_side side, bo
  */
 static void limit_kept(const struct sg_span *span)
 {
-	static _Atomic unsigned nr_writes;
+	_Atomic unsigned *nr_kept = &span->run->space->nr_kept;
 	struct stat st;
 
-	if ((atomic_fetch_add_explicit(&nr_writes, 1, memory_order_relaxed) + 1) % CHECK_EVERY)
+	/* Each space counts for itself: one that is looked at must not hide another that grows. */
+	if ((atomic_fetch_add_explicit(nr_kept, 1, memory_order_relaxed) + 1) % CHECK_EVERY)
 		return;
 	if (span->place.fd < 0 || fstat(span->place.fd, &st) < 0)
 		return;
@@ -99,14 +101,27 @@ static void limit_kept(const struct sg_span *span)
 		return;
 }
 
+/* Whether nothing was ever written at a place of a file. To read it or to clear it would fill it.
+ */
+static bool is_hole(struct sg_arena_place place, uint64_t size)
+{
+	int saved = errno;
+	off_t data = lseek(place.fd, (off_t)place.offset, SEEK_DATA);
+
+	errno = saved;
+	return data < 0 || (uint64_t)data >= place.offset + size;
+}
+
 static void clear(const struct end *target, uint64_t size)
 {
 	if (is_untouched(target))
 		return;
-	if (size < LARGE || target->span.place.fd < 0)
+	if (target->span.place.fd < 0)
 		memset(target->span.bytes, 0, size);
-	else
+	else if (size >= LARGE)
 		sg_arena_discard(target->span.place, (uintptr_t)target->span.bytes, size);
+	else if (!is_hole(target->span.place, size))
+		memset(target->span.bytes, 0, size);
 }
 
 static void mark_written(const struct end *target)
@@ -137,6 +152,7 @@ static void copy_from_file(const struct end *target, const struct end *source, u
 		done += gap;
 		if (done == size)
 			return;
+		mark_written(target);
 		hole = lseek(fd, data, SEEK_HOLE);
 		length = hole > data ? (uint64_t)(hole - data) : size - done;
 		if (length > size - done)
@@ -150,23 +166,23 @@ static void copy_from_file(const struct end *target, const struct end *source, u
 static void copy_part(const struct end *target, const struct end *source, uint64_t size,
 		      uint64_t total)
 {
+	bool has_file = source->is_known && source->span.place.fd >= 0;
 	bool keeps = keeps_everything(target);
 	int saved = errno;
 
 	if (!keeps && total > sg_config_get()->exact_below) {
 		clear(target, size);
-		return;
-	}
-	if (is_untouched(source)) {
+	} else if (is_untouched(source)) {
 		clear(target, size);
-		return;
-	}
-	mark_written(target);
-	if (size >= LARGE && source->is_known && source->span.place.fd >= 0)
+	} else if (has_file && size >= HOST_PAGE) {
 		copy_from_file(target, source, size);
-	else
+	} else if (has_file && is_hole(source->span.place, size)) {
+		clear(target, size);
+	} else {
+		mark_written(target);
 		memmove(target->span.bytes, source->span.bytes, size);
-	if (!keeps)
+	}
+	if (!keeps && total <= sg_config_get()->exact_below)
 		limit_kept(&target->span);
 	errno = saved;
 }
@@ -193,25 +209,30 @@ void sg_bytes_copy(uint64_t target, uint64_t source, uint64_t size)
 }
 
 void sg_bytes_copy_rows(uint64_t target, uint64_t target_pitch, uint64_t source,
-			uint64_t source_pitch, uint64_t width, uint64_t nr_rows)
+			uint64_t source_pitch, uint64_t width, uint64_t nr_rows, uint64_t total)
 {
 	for (uint64_t row = 0; row < nr_rows; row++)
-		copy_range(target + row * target_pitch, source + row * source_pitch, width,
-			   width * nr_rows);
+		copy_range(target + row * target_pitch, source + row * source_pitch, width, total);
 }
 
-static void write_pattern(char *bytes, uint32_t value, unsigned value_size, uint64_t size)
+/* first: how many bytes of a value were written before these. */
+static void write_pattern(char *bytes, uint32_t value, unsigned value_size, uint64_t first,
+			  uint64_t size)
 {
-	switch (value_size) {
-	case 1:
+	if (value_size == 1) {
 		memset(bytes, (int)(value & 0xff), size);
-		break;
-	case 2:
-		for (uint64_t i = 0; i + 2 <= size; i += 2)
+		return;
+	}
+	/* Two blocks may meet in the middle of a value. */
+	if (first % value_size || size % value_size) {
+		for (uint64_t i = 0; i < size; i++)
+			bytes[i] = (char)(value >> ((first + i) % value_size * 8));
+		return;
+	}
+	for (uint64_t i = 0; i < size; i += value_size) {
+		if (value_size == 2)
 			memcpy(bytes + i, &(uint16_t){(uint16_t)value}, 2);
-		break;
-	default:
-		for (uint64_t i = 0; i + 4 <= size; i += 4)
+		else
 			memcpy(bytes + i, &value, 4);
 	}
 }
@@ -219,23 +240,25 @@ static void write_pattern(char *bytes, uint32_t value, unsigned value_size, uint
 static void fill_range(uint64_t target, uint32_t value, unsigned value_size, uint64_t size,
 		       uint64_t total)
 {
-	while (size) {
+	int saved = errno;
+
+	for (uint64_t done = 0; done < size;) {
 		struct end to;
 		bool keeps;
 
-		resolve(target, size, true, &to);
+		resolve(target + done, size - done, true, &to);
 		keeps = keeps_everything(&to);
 		if (!value || (!keeps && total > sg_config_get()->exact_below)) {
 			clear(&to, to.span.size);
 		} else {
 			mark_written(&to);
-			write_pattern(to.span.bytes, value, value_size, to.span.size);
+			write_pattern(to.span.bytes, value, value_size, done, to.span.size);
 			if (!keeps)
 				limit_kept(&to.span);
 		}
-		target += to.span.size;
-		size -= to.span.size;
+		done += to.span.size;
 	}
+	errno = saved;
 }
 
 void sg_bytes_fill(uint64_t target, uint32_t value, unsigned value_size, uint64_t count)

@@ -28,10 +28,10 @@ void sg_bytes_copy(uint64_t target, uint64_t source, uint64_t size);
 
 /*
  * Copy rows of `width` bytes; each row starts a pitch behind the last. The small-copy rule looks at
- * all of it, as one copy.
+ * `total`, the bytes of the whole copy, which may have more slices of such rows.
  */
 void sg_bytes_copy_rows(uint64_t target, uint64_t target_pitch, uint64_t source,
-			uint64_t source_pitch, uint64_t width, uint64_t nr_rows);
+			uint64_t source_pitch, uint64_t width, uint64_t nr_rows, uint64_t total);
 
 /* Fill a range that was checked with a repeated value of 1, 2 or 4 bytes. */
 void sg_bytes_fill(uint64_t target, uint32_t value, unsigned value_size, uint64_t count);

@@ -204,7 +204,8 @@ static CUresult copy_box(struct box *target, struct box *source, const struct ex
 	for (size_t z = 0; z < extent->depth; z++)
 		sg_bytes_copy_rows(target->base + z * target->pitch * target->height, target->pitch,
 				   source->base + z * source->pitch * source->height, source->pitch,
-				   extent->width, extent->height);
+				   extent->width, extent->height,
+				   extent->width * extent->height * extent->depth);
 	return CUDA_SUCCESS;
 }
 

@@ -33,9 +33,9 @@ static CUresult get_event(CUevent handle, struct sg_event **event)
 
 SG_API CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
-	struct sg_context *context;
+	struct sg_event first = {.flags = Flags};
 	struct sg_event *event;
-	CUresult result = sg_context_get_current(&context);
+	CUresult result = sg_context_get_current(&first.context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
@@ -43,11 +43,10 @@ SG_API CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if ((Flags & CU_EVENT_INTERPROCESS) && !(Flags & CU_EVENT_DISABLE_TIMING))
 		return CUDA_ERROR_INVALID_VALUE;
-	event = sg_object_create(SG_OBJECT_EVENT, sizeof(*event));
+	/* Complete from the start: another thread may be looking for events of its context. */
+	event = sg_object_create_from(SG_OBJECT_EVENT, &first, sizeof(first));
 	if (!event)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	event->context = context;
-	event->flags = Flags;
 	*phEvent = (CUevent)(void *)event;
 	return CUDA_SUCCESS;
 }

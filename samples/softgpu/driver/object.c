@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* recursive mutexes that need no code to initialise them */
+#endif
 #include "object.h"
 
 #include <pthread.h>
@@ -33,8 +36,10 @@ struct table {
 };
 
 static struct table tables[SG_NR_OBJECT_TYPES] = {
-	[0 ... SG_NR_OBJECT_TYPES -
-	 1] = {.lock = PTHREAD_MUTEX_INITIALIZER, .free_head = NONE, .free_tail = NONE},
+	/* recursive: an object may be destroyed by who visits it */
+	[0 ... SG_NR_OBJECT_TYPES - 1] = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+					  .free_head = NONE,
+					  .free_tail = NONE},
 };
 
 static uint32_t chunk_length(uint32_t chunk)
@@ -83,7 +88,7 @@ static bool grow(struct table *table)
 	return true;
 }
 
-void *sg_object_create(enum sg_object_type type, unsigned size)
+void *sg_object_create_from(enum sg_object_type type, const void *contents, unsigned size)
 {
 	struct table *table = &tables[type];
 	struct slot *slot = NULL;
@@ -97,13 +102,18 @@ void *sg_object_create(enum sg_object_type type, unsigned size)
 		if (table->free_head == NONE)
 			table->free_tail = NONE;
 		table->nr_free--;
+		memset(slot + 1, 0, table->stride - sizeof(*slot));
+		if (contents)
+			memcpy(slot + 1, contents, size);
+		atomic_store_explicit(&slot->is_live, 1, memory_order_release);
 	}
 	pthread_mutex_unlock(&table->lock);
-	if (!slot)
-		return NULL;
-	memset(slot + 1, 0, table->stride - sizeof(*slot));
-	atomic_store_explicit(&slot->is_live, 1, memory_order_release);
-	return slot + 1;
+	return slot ? slot + 1 : NULL;
+}
+
+void *sg_object_create(enum sg_object_type type, unsigned size)
+{
+	return sg_object_create_from(type, NULL, size);
 }
 
 /* The slot and its index if handle is an address that was ever given out. */
@@ -144,10 +154,11 @@ void sg_object_destroy(enum sg_object_type type, void *object)
 	uint32_t index;
 	struct slot *slot = find_slot(table, object, &index);
 
-	if (!slot || !atomic_exchange(&slot->is_live, 0))
+	if (!slot)
 		return;
 	pthread_mutex_lock(&table->lock);
-	append_free(table, index);
+	if (atomic_exchange(&slot->is_live, 0))
+		append_free(table, index);
 	pthread_mutex_unlock(&table->lock);
 }
 
@@ -155,8 +166,10 @@ void sg_object_for_each(enum sg_object_type type, void (*visit)(void *object, vo
 			void *argument)
 {
 	struct table *table = &tables[type];
-	uint32_t nr_chunks = atomic_load_explicit(&table->nr_chunks, memory_order_acquire);
+	uint32_t nr_chunks;
 
+	pthread_mutex_lock(&table->lock);
+	nr_chunks = table->nr_chunks;
 	for (uint32_t c = 0; c < nr_chunks; c++) {
 		for (uint32_t i = 0; i < chunk_length(c); i++) {
 			struct slot *slot =
@@ -166,4 +179,5 @@ void sg_object_for_each(enum sg_object_type type, void (*visit)(void *object, vo
 				visit(slot + 1, argument);
 		}
 	}
+	pthread_mutex_unlock(&table->lock);
 }

@@ -25,12 +25,18 @@ enum sg_object_type {
 
 /* Zeroed, or NULL when memory is out. size must be the same for every object of a type. */
 void *sg_object_create(enum sg_object_type type, unsigned size);
+
+/* The same with its first contents: whoever goes through all objects never sees it without them. */
+void *sg_object_create_from(enum sg_object_type type, const void *contents, unsigned size);
 void sg_object_destroy(enum sg_object_type type, void *object);
 
 /* The object behind a handle, NULL if it is not one of that type. */
 void *sg_object_get(enum sg_object_type type, const void *handle);
 
-/* Call visit for each living object. visit may destroy the object it is given. */
+/*
+ * Call visit for each living object. visit may destroy the object it is given; meanwhile no other
+ * thread creates or destroys one of that type.
+ */
 void sg_object_for_each(enum sg_object_type type, void (*visit)(void *object, void *argument),
 			void *argument);
 

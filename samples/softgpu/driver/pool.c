@@ -146,6 +146,9 @@ static bool grow_pool(struct sg_pool *pool, uint64_t size)
 	pool->reserved += run->pages->node.size;
 	if (pool->reserved > pool->reserved_high)
 		pool->reserved_high = pool->reserved;
+	/* Free pieces that the threshold has held back so far may be more than it asks for now. */
+	if (pool->device >= 0)
+		is_releasable[pool->device] = true;
 	return true;
 }
 

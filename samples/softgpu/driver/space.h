@@ -24,12 +24,13 @@ struct sg_run {
 
 struct sg_space {
 	struct sg_arena arena;
-	struct sg_extents pages; /* in whole pages; regions are chunks of the arena */
-	struct sg_extents small; /* in units; regions are runs of one page */
-	uint64_t unit;           /* alignment of small requests */
-	CUdevice device;         /* charged, -1: nobody */
-	bool is_evictable;       /* managed memory where the card allows more than it holds */
-	bool is_host_visible;    /* the program writes to it without asking us */
+	struct sg_extents pages;  /* in whole pages; regions are chunks of the arena */
+	struct sg_extents small;  /* in units; regions are runs of one page */
+	uint64_t unit;            /* alignment of small requests */
+	CUdevice device;          /* charged, -1: nobody */
+	bool is_evictable;        /* managed memory where the card allows more than it holds */
+	bool is_host_visible;     /* the program writes to it without asking us */
+	_Atomic unsigned nr_kept; /* small writes with the zero backing; counted by bytes.c */
 	struct sg_run *runs;
 	struct sg_run *spare;
 };

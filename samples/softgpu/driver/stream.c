@@ -77,23 +77,24 @@ static int clamp_priority(int priority)
 
 SG_API CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
-	struct sg_context *context;
+	struct sg_stream first = {
+		.flags = flags,
+		.priority = clamp_priority(priority),
+		.sync_policy = CU_SYNC_POLICY_AUTO,
+		.domain_map.remote = 1, /* as the documentation of the attribute has it */
+	};
 	struct sg_stream *stream;
-	CUresult result = sg_context_get_current(&context);
+	CUresult result = sg_context_get_current(&first.context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!phStream || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
 		return CUDA_ERROR_INVALID_VALUE;
-	stream = sg_object_create(SG_OBJECT_STREAM, sizeof(*stream));
+	first.id = next_id() << 2;
+	/* Complete from the start: another thread may be looking for streams of its context. */
+	stream = sg_object_create_from(SG_OBJECT_STREAM, &first, sizeof(first));
 	if (!stream)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	stream->context = context;
-	stream->flags = flags;
-	stream->priority = clamp_priority(priority);
-	stream->id = next_id() << 2;
-	stream->sync_policy = CU_SYNC_POLICY_AUTO;
-	stream->domain_map.remote = 1; /* as the documentation of the attribute has it */
 	*phStream = (CUstream)(void *)stream;
 	return CUDA_SUCCESS;
 }

@@ -84,10 +84,15 @@ static cudaError_t launch_symbol(const void *symbol, const struct configuration 
 	return error ? error : launch(kernel, how, args, cooperative);
 }
 
-/* A stub whose kernel was not found launches a NULL handle. */
+/* What __cudaGetKernel gave: a kernel, a host function instead, or NULL for one nobody knows. */
 static cudaError_t launch_handle(cudaKernel_t kernel, const struct configuration *how, void **args)
 {
-	return kernel ? launch((CUkernel)kernel, how, args, false) : cudaErrorInvalidDeviceFunction;
+	cudaError_t error = cudaErrorInvalidDeviceFunction;
+
+	if (kernel)
+		error = launch((CUkernel)kernel, how, args, false);
+	return error == cudaErrorInvalidDeviceFunction ? launch_symbol(kernel, how, args, false)
+						       : error;
 }
 
 SG_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,

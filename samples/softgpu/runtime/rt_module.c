@@ -330,9 +330,22 @@ static cudaError_t get_kernel(cudaKernel_t *kernel, const void *function)
 	return error;
 }
 
+/*
+ * nvcc's code asks once for each place that launches and keeps the answer for good. A kernel that
+ * cannot be had now (no image for this device, no room for a context) is therefore answered by its
+ * host function: each launch then tries anew, and fails for the true reason.
+ */
 SG_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function)
 {
-	return SG_IN_CONTEXT(get_kernel(kernel, function));
+	cudaError_t error = sg_rt_context_enter();
+
+	if (!error)
+		error = get_kernel(kernel, function);
+	if (error && kernel && sg_rt_registry_find(SG_RT_KERNEL, function)) {
+		*kernel = (cudaKernel_t)(uintptr_t)function;
+		return cudaSuccess;
+	}
+	return sg_rt_error_set(error);
 }
 
 SG_API cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)

@@ -236,6 +236,12 @@ bool sg_rt_registry_remove_fatbin(struct sg_rt_fatbin *fatbin, CUlibrary *librar
 			unlink_entry(&block->entries[i]);
 		free(block);
 	}
+	/* Maybe the last call ever: a library that brought a runtime of its own is closed. */
+	if (!fatbins) {
+		free(table);
+		table = NULL;
+		table_size = 0;
+	}
 	pthread_rwlock_unlock(&lock);
 	*library = fatbin->library;
 	pthread_mutex_destroy(&fatbin->load_lock);
