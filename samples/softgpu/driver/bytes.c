@@ -9,6 +9,7 @@
 
 #define LARGE        (64 * SG_KIB) /* from here on it pays to give memory back when clearing */
 #define HOST_PAGE    4096
+#define LONGEST_STEP (2 * SG_MIB)   /* of a copy, between two looks for holes */
 #define KEEP_AT_MOST (128 * SG_MIB) /* with the zero backing, on one device */
 #define CHECK_EVERY  1024           /* small writes between two looks at that */
 
@@ -130,35 +131,40 @@ static void mark_written(const struct end *target)
 		atomic_store_explicit(&target->span.run->is_written, true, memory_order_relaxed);
 }
 
-/* Bring bytes of a file to the target, without reading holes: that would fill them. */
+/*
+ * Bring bytes of a file to the target, without reading holes: that would fill them. Where data
+ * begins can be asked cheaply. Where it ends cannot (SEEK_HOLE looks at every page of it), so ever
+ * longer steps are taken while data follows data: of the hole behind it, no more is filled than
+ * there was data.
+ */
 static void copy_from_file(const struct end *target, const struct end *source, uint64_t size)
 {
-	int fd = source->span.place.fd;
-	uint64_t begin = source->span.place.offset, done = 0;
+	uint64_t begin = source->span.place.offset, step = HOST_PAGE, done = 0;
 
 	while (done < size) {
 		struct end part = *target;
-		off_t data = lseek(fd, (off_t)(begin + done), SEEK_DATA);
-		off_t hole;
+		off_t data = lseek(source->span.place.fd, (off_t)(begin + done), SEEK_DATA);
 		uint64_t gap, length;
 
 		if (data < 0 || (uint64_t)data >= begin + size)
 			data = (off_t)(begin + size); /* nothing but a hole (ENXIO) */
 		gap = (uint64_t)data - begin - done;
-		part.span.bytes += done;
-		part.span.place.offset += done;
-		if (gap)
+		if (gap) {
+			part.span.bytes += done;
+			part.span.place.offset += done;
 			clear(&part, gap);
-		done += gap;
-		if (done == size)
-			return;
+			done += gap;
+			step = HOST_PAGE;
+			continue;
+		}
 		mark_written(target);
-		hole = lseek(fd, data, SEEK_HOLE);
-		length = hole > data ? (uint64_t)(hole - data) : size - done;
+		length = step - (begin + done) % HOST_PAGE;
 		if (length > size - done)
 			length = size - done;
 		memmove(target->span.bytes + done, source->span.bytes + done, length);
 		done += length;
+		if (step < LONGEST_STEP)
+			step *= 2;
 	}
 }
 
