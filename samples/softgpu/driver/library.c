@@ -137,9 +137,12 @@ static CUresult load_in_current(CUlibrary handle, const void *output, struct sg_
 	struct sg_module *library;
 	CUresult result = get_library(handle, output, &library);
 
-	if (result == CUDA_SUCCESS)
-		result = sg_context_get_current(&context);
-	return result == CUDA_SUCCESS ? sg_module_load_library(library, context, module) : result;
+	if (result != CUDA_SUCCESS)
+		return result;
+	result = sg_context_get_current(&context);
+	if (result != CUDA_SUCCESS)
+		return result;
+	return sg_module_load_library(library, context, module);
 }
 
 SG_API CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
