@@ -20,6 +20,8 @@ function(vs_register_test)
 	set(env
 		LD_LIBRARY_PATH=${VS_SOFTGPU_OUT}
 		ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
+		# Drawing text loads fontconfig, which keeps what it read until the program ends.
+		LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/pictures/leaks_of_others.txt:print_suppressions=0
 		UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 		TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 		${arg_ENV})

@@ -1,0 +1,33 @@
+#ifndef VS_CODEC_H
+#define VS_CODEC_H
+
+#include "error.h"
+#include "record.h"
+
+/*
+ * One record as bytes, and back: docs/trace-format.md, section 5. Stateless, so that any thread can
+ * encode its own. Any thread.
+ */
+
+/*
+ * No record is longer than this. Text is cut to VS_CODEC_TEXT_MAX bytes, a stack to VS_STACK_MAX
+ * frames (and then says so), a build-id to VS_BUILD_ID_MAX bytes.
+ */
+#define VS_CODEC_MAX      8192
+#define VS_CODEC_TEXT_MAX 4096
+
+/* Writes at most VS_CODEC_MAX bytes; returns how many. Never fails. */
+size_t vs_codec_put_record(uint8_t out[VS_CODEC_MAX], const struct vs_record *record);
+
+/* The bytes that the record at `bytes` takes, or -VS_ERR_TRUNCATED, -VS_ERR_CORRUPT. */
+int vs_codec_get_size(const uint8_t *bytes, size_t size);
+
+/*
+ * Reads one record from size bytes. Returns the bytes it took, or -VS_ERR_TRUNCATED,
+ * -VS_ERR_CORRUPT. Text points into the bytes; frames are stored in *frames (VS_STACK_MAX of them).
+ * A record of an unknown type is skipped by its length: type is set, nothing else.
+ */
+int vs_codec_get_record(const uint8_t *bytes, size_t size, struct vs_record *record,
+			uint64_t frames[VS_STACK_MAX]);
+
+#endif

@@ -1,0 +1,224 @@
+#ifndef VS_RECORD_H
+#define VS_RECORD_H
+
+/*
+ * One record of a trace, decoded. The recorder fills these in and the writer encodes them; the
+ * reader decodes them and the analyzer replays them. Text and frames belong to whoever made the
+ * record: those of the reader are valid until the next record is read.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+
+#define VS_NO_DEVICE    UINT32_MAX
+#define VS_NO_ID        0 /* numbers of names, stacks, modules, threads and pools start at 1 */
+#define VS_BUILD_ID_MAX 32
+#define VS_STACK_MAX    512
+
+struct vs_text {
+	const char *bytes; /* not terminated */
+	uint32_t size;
+};
+
+struct vs_name {
+	uint32_t id;
+	struct vs_text text;
+};
+
+struct vs_module {
+	uint32_t id;
+	uint64_t start; /* lowest mapped address, first one behind */
+	uint64_t end;
+	uint64_t bias; /* address in the process minus address in the file */
+	struct vs_text path;
+	uint8_t build_id[VS_BUILD_ID_MAX];
+	uint32_t build_id_size;
+};
+
+/* Innermost first. frames[0] is an address in the function that called CUDA: a return address as
+ * well. */
+struct vs_stack {
+	uint32_t id;
+	const uint64_t *frames;
+	uint32_t nr_frames;
+	bool is_cut; /* deeper than the limit, or the unwinder could not go on */
+};
+
+struct vs_thread_name {
+	uint32_t id;
+	uint32_t tid;
+	struct vs_text name;
+};
+
+struct vs_device {
+	uint32_t device; /* ordinal in the process */
+	uint64_t total_size;
+	uint32_t compute_capability; /* 90 for 9.0 */
+	bool is_simulated;
+	uint8_t uuid[16];
+	struct vs_text name;
+};
+
+enum vs_pool_owner {
+	VS_POOL_PROGRAM,   /* described through vramscope.h */
+	VS_POOL_DRIVER,    /* stream-ordered pool of CUDA */
+	VS_POOL_FRAMEWORK, /* PyTorch, TensorFlow, ... */
+};
+
+struct vs_pool {
+	uint32_t id;
+	enum vs_pool_owner owner;
+	uint32_t device;
+	uint64_t limit_size; /* 0: none known */
+	uint64_t handle;     /* the pool's own address or handle */
+	struct vs_text name;
+};
+
+struct vs_alloc {
+	enum vs_memory_kind kind;
+	uint32_t device;
+	uint64_t address; /* VMM: the handle; ARRAY: the array's handle */
+	uint64_t size;    /* as asked for; for a pitched one, pitch x height */
+	uint32_t pool;    /* ASYNC: which one */
+	uint32_t context; /* number of the context it dies with; 0: none */
+	uint32_t stack;
+	uint32_t api; /* name of the function people know: cudaMalloc before cuMemAlloc_v2 */
+};
+
+/*
+ * The kind is a hint: cuMemFree and cudaFree say DEVICE and cuMemFreeAsync says ASYNC, whatever the
+ * memory is. What lives at the address decides; only VMM and ARRAY are numbers of spaces of their
+ * own.
+ */
+struct vs_free {
+	enum vs_memory_kind kind;
+	uint64_t address;
+	uint32_t stack;
+	uint32_t api;
+};
+
+struct vs_free_failed {
+	enum vs_memory_kind kind;
+	uint64_t address;
+	uint32_t error;
+};
+
+struct vs_alloc_failed {
+	enum vs_memory_kind kind;
+	uint32_t device;
+	uint64_t size;
+	uint32_t error;     /* CUresult or cudaError_t: the same numbers */
+	uint64_t free_size; /* as the driver told right after; 0 and 0: not known */
+	uint64_t total_size;
+	uint32_t pool;
+	uint32_t stack;
+	uint32_t api;
+};
+
+struct vs_reserve {
+	uint64_t address;
+	uint64_t size;
+};
+
+struct vs_map {
+	uint64_t address;
+	uint64_t size;
+	uint64_t handle;
+	uint64_t offset;
+};
+
+enum vs_context_change {
+	VS_CONTEXT_CREATED,
+	VS_CONTEXT_DESTROYED,
+	VS_CONTEXT_RESET
+};
+
+struct vs_context {
+	enum vs_context_change change;
+	uint32_t context; /* number; RESET: 0, everything of the device goes */
+	uint32_t device;
+};
+
+struct vs_pool_state {
+	uint32_t pool;
+	uint64_t reserved_size;
+	uint64_t used_size;
+};
+
+struct vs_pool_end {
+	uint32_t pool;
+};
+
+struct vs_block_alloc {
+	uint32_t pool;
+	uint64_t address;
+	uint64_t size;
+	uint32_t stack;
+};
+
+struct vs_block_free {
+	uint32_t pool;
+	uint64_t address;
+	uint32_t stack;
+};
+
+struct vs_block_failed {
+	uint32_t pool;
+	uint64_t size;
+	uint32_t stack;
+};
+
+struct vs_phase_push {
+	uint32_t name;
+};
+
+struct vs_step {
+	uint64_t number;
+};
+
+struct vs_mark {
+	uint32_t name;
+};
+
+struct vs_module_end {
+	uint32_t id;
+};
+
+struct vs_lost {
+	uint64_t nr_events;
+};
+
+struct vs_record {
+	enum vs_record_type type;
+	uint64_t time_ns; /* since the start of the trace; definitions: 0 */
+	uint32_t thread;  /* number of the thread; definitions: 0 */
+	union {
+		struct vs_name name;
+		struct vs_module module;
+		struct vs_stack stack;
+		struct vs_thread_name thread_name;
+		struct vs_device device;
+		struct vs_pool pool;
+		struct vs_alloc alloc;
+		struct vs_free free;
+		struct vs_free_failed free_failed;
+		struct vs_alloc_failed alloc_failed;
+		struct vs_reserve reserve; /* UNRESERVE, too */
+		struct vs_map map;         /* UNMAP: handle and offset 0 */
+		struct vs_context context;
+		struct vs_pool_state pool_state;
+		struct vs_pool_end pool_end;
+		struct vs_block_alloc block_alloc;
+		struct vs_block_free block_free;
+		struct vs_block_failed block_failed;
+		struct vs_phase_push phase_push;
+		struct vs_step step;
+		struct vs_mark mark;
+		struct vs_module_end module_end;
+		struct vs_lost lost;
+	};
+};
+
+#endif
