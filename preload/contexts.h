@@ -1,0 +1,28 @@
+#ifndef VS_CONTEXTS_H
+#define VS_CONTEXTS_H
+
+#include "hooks.h"
+
+/* Contexts that come and go: what is in one goes with it. Any thread; errno is kept. */
+
+/* One was created, or a device's primary one was retained (which creates it if it was not there).
+ */
+void vs_contexts_note_create(struct vs_call *call, CUresult result, CUcontext context,
+			     CUdevice device);
+void vs_contexts_note_retain(struct vs_call *call, CUresult result, CUcontext context,
+			     CUdevice device);
+
+/*
+ * Before the call: a context will be destroyed, or a device reset. Nothing is said about what the
+ * call is sure to refuse, because it could not be taken back.
+ */
+void vs_contexts_note_destroy(struct vs_call *call, CUcontext context);
+void vs_contexts_note_reset(struct vs_call *call, CUdevice device);
+
+/*
+ * After the call: a primary context was released. Only then does the driver know whether it was the
+ * last reference.
+ */
+void vs_contexts_note_release(struct vs_call *call, CUresult result, CUdevice device);
+
+#endif

@@ -1,0 +1,15 @@
+#ifndef VS_CUDA_HEADERS_H
+#define VS_CUDA_HEADERS_H
+
+/*
+ * NVIDIA's headers with every function under its own name: cuMemAlloc_v2 next to cuMemAlloc,
+ * cuMemAllocAsync_ptsz next to cuMemAllocAsync. Whoever wraps or calls CUDA includes them from
+ * here, so that no macro renames a function behind our back.
+ */
+#ifndef __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL
+#endif
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#endif

@@ -1,0 +1,102 @@
+#include "device_facts.h"
+
+#include "captures.h"
+#include "recorder.h"
+
+static uint32_t get_current(const struct vs_real *real)
+{
+	CUdevice device = -1;
+
+	/* 201 on a thread without a context; nothing is known then. */
+	if (!real->cuCtxGetDevice || real->cuCtxGetDevice(&device) != CUDA_SUCCESS || device < 0)
+		return VS_NO_DEVICE;
+	return (uint32_t)device;
+}
+
+uint32_t vs_device_facts_get_current(const struct vs_real *real)
+{
+	uint32_t device = get_current(real);
+
+	vs_device_facts_define(real, device);
+	return device;
+}
+
+uint32_t vs_device_facts_get_context(const struct vs_real *real)
+{
+	CUcontext context = NULL;
+
+	if (!real->cuCtxGetCurrent || real->cuCtxGetCurrent(&context) != CUDA_SUCCESS)
+		return 0;
+	return vs_recorder_context((uintptr_t)context);
+}
+
+uint32_t vs_device_facts_get_of_stream(const struct vs_real *real, CUstream stream)
+{
+	CUdevice device = -1;
+
+	if (stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD &&
+	    real->cuStreamGetDevice && real->cuStreamGetDevice(stream, &device) == CUDA_SUCCESS &&
+	    device >= 0)
+		return (uint32_t)device;
+	return get_current(real);
+}
+
+/* softgpu says its name through its public door; no other driver knows the question. */
+static bool is_simulated(const struct vs_real *real)
+{
+	CUdriverProcAddressQueryResult status;
+	void *function = NULL;
+
+	return real->cuGetProcAddress_v2 &&
+	       real->cuGetProcAddress_v2("softgpuIdentify", &function, 0, 0, &status) ==
+		       CUDA_SUCCESS &&
+	       function;
+}
+
+static uint32_t get_compute_capability(const struct vs_real *real, CUdevice device)
+{
+	int major = 0, minor = 0;
+
+	if (!real->cuDeviceGetAttribute ||
+	    real->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+				       device) != CUDA_SUCCESS ||
+	    real->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+				       device) != CUDA_SUCCESS)
+		return 0;
+	return (uint32_t)(major * 10 + minor);
+}
+
+void vs_device_facts_define(const struct vs_real *real, uint32_t device)
+{
+	CUdevice ordinal = (CUdevice)device;
+	CUuuid uuid = {{0}};
+	char name[128] = "";
+	size_t total_size = 0;
+
+	if (device == VS_NO_DEVICE || vs_recorder_has_device(device))
+		return;
+	if (!real->cuDeviceGetName ||
+	    real->cuDeviceGetName(name, sizeof(name), ordinal) != CUDA_SUCCESS)
+		name[0] = '\0';
+	if (real->cuDeviceTotalMem_v2)
+		(void)real->cuDeviceTotalMem_v2(&total_size, ordinal);
+	if (real->cuDeviceGetUuid)
+		(void)real->cuDeviceGetUuid(&uuid, ordinal);
+	vs_recorder_define_device(device, name, total_size, get_compute_capability(real, ordinal),
+				  (const uint8_t *)uuid.bytes, is_simulated(real));
+}
+
+void vs_device_facts_get_memory(const struct vs_real *real, uint32_t device, uint64_t *free_size,
+				uint64_t *total_size)
+{
+	size_t available = 0, total = 0;
+
+	*free_size = 0;
+	*total_size = 0;
+	if (vs_captures_has_any() || !real->cuMemGetInfo_v2 || device == VS_NO_DEVICE ||
+	    get_current(real) != device ||
+	    real->cuMemGetInfo_v2(&available, &total) != CUDA_SUCCESS)
+		return;
+	*free_size = available;
+	*total_size = total;
+}

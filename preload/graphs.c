@@ -1,0 +1,239 @@
+#include "graphs.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "device_facts.h"
+
+#define NR_GRAPHS 1024 /* a power of two */
+#define MAX_STEPS 64
+#define MAX_DEPTH 8 /* of child graphs */
+
+/* What one node does. */
+struct memory_node {
+	uint64_t address;
+	uint64_t size;   /* 0: a free */
+	uint32_t device; /* of an allocation */
+	bool is_foreign; /* a free of memory that this graph does not allocate */
+};
+
+/* Made at instantiation, read at launches, unmapped at destruction; mapped, because the program's
+ * malloc is not ours to call. */
+struct memory_nodes {
+	size_t mapped_size;
+	size_t nr_nodes, capacity;
+	struct memory_node nodes[];
+};
+
+/* Executable graphs that have memory nodes. A slot whose graph is gone is used again. Without a
+ * free one the graph is not counted. */
+static struct slot {
+	_Atomic uint64_t exec;
+	struct memory_nodes *_Atomic nodes;
+} slots[NR_GRAPHS];
+
+static _Atomic bool is_expected;
+
+void vs_graphs_expect_memory(void)
+{
+	atomic_store_explicit(&is_expected, true, memory_order_relaxed);
+}
+
+static struct slot *find(uint64_t exec, bool take)
+{
+	uint64_t first = (exec >> 4) * 0x9e3779b97f4a7c15u >> 32;
+
+	for (unsigned i = 0; i < MAX_STEPS; i++) {
+		struct slot *slot = &slots[(first + i) % NR_GRAPHS];
+		uint64_t seen = atomic_load(&slot->exec);
+
+		if (take ? !seen && atomic_compare_exchange_strong(&slot->exec, &seen, exec)
+			 : seen == exec)
+			return slot;
+	}
+	return NULL;
+}
+
+static void *map_pages(size_t size)
+{
+	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* All nodes of a graph, mapped; NULL if there are none or it cannot be told. */
+static CUgraphNode *list_nodes(const struct vs_real *real, CUgraph graph, size_t *nr_nodes)
+{
+	CUgraphNode *nodes;
+
+	*nr_nodes = 0;
+	if (!real->cuGraphGetNodes ||
+	    real->cuGraphGetNodes(graph, NULL, nr_nodes) != CUDA_SUCCESS || !*nr_nodes)
+		return NULL;
+	nodes = map_pages(*nr_nodes * sizeof(*nodes));
+	if (nodes && real->cuGraphGetNodes(graph, nodes, nr_nodes) != CUDA_SUCCESS) {
+		munmap(nodes, *nr_nodes * sizeof(*nodes));
+		nodes = NULL;
+	}
+	return nodes;
+}
+
+static void read_alloc_node(const struct vs_real *real, CUgraphNode node, struct memory_node *out)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS params = {0};
+
+	out->device = VS_NO_DEVICE;
+	if (!real->cuGraphMemAllocNodeGetParams ||
+	    real->cuGraphMemAllocNodeGetParams(node, &params) != CUDA_SUCCESS)
+		return;
+	out->address = params.dptr;
+	out->size = params.bytesize;
+	if (params.poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+		out->device = (uint32_t)params.poolProps.location.id;
+}
+
+static bool is_allocated_here(const struct memory_nodes *nodes, uint64_t address)
+{
+	for (size_t i = 0; i < nodes->nr_nodes; i++)
+		if (nodes->nodes[i].size && nodes->nodes[i].address == address)
+			return true;
+	return false;
+}
+
+/*
+ * Adds the memory nodes of a graph, and counts those for which there is no room: called once
+ * without any to learn the number, once to fill them in.
+ */
+static size_t collect(const struct vs_real *real, CUgraph graph, struct memory_nodes *out,
+		      unsigned depth)
+{
+	size_t nr_nodes, nr_seen = 0;
+	CUgraphNode *nodes = list_nodes(real, graph, &nr_nodes);
+
+	for (size_t i = 0; nodes && i < nr_nodes; i++) {
+		struct memory_node node = {0};
+		CUgraphNodeType type;
+		CUgraph child;
+
+		if (real->cuGraphNodeGetType(nodes[i], &type) != CUDA_SUCCESS)
+			continue;
+		if (type == CU_GRAPH_NODE_TYPE_GRAPH && depth < MAX_DEPTH &&
+		    real->cuGraphChildGraphNodeGetGraph &&
+		    real->cuGraphChildGraphNodeGetGraph(nodes[i], &child) == CUDA_SUCCESS) {
+			nr_seen += collect(real, child, out, depth + 1);
+			continue;
+		}
+		if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+			read_alloc_node(real, nodes[i], &node);
+		else if (type != CU_GRAPH_NODE_TYPE_MEM_FREE ||
+			 !real->cuGraphMemFreeNodeGetParams ||
+			 real->cuGraphMemFreeNodeGetParams(
+				 nodes[i], (CUdeviceptr *)&node.address) != CUDA_SUCCESS)
+			continue;
+		nr_seen++;
+		if (out && out->nr_nodes < out->capacity) {
+			node.is_foreign = !node.size && !is_allocated_here(out, node.address);
+			out->nodes[out->nr_nodes++] = node;
+		}
+	}
+	if (nodes)
+		munmap(nodes, nr_nodes * sizeof(*nodes));
+	return nr_seen;
+}
+
+static void read_graph(const struct vs_real *real, uint64_t exec, CUgraph graph)
+{
+	size_t capacity = collect(real, graph, NULL, 0), size;
+	struct memory_nodes *nodes;
+	struct slot *slot;
+
+	if (!capacity)
+		return;
+	size = sizeof(*nodes) + capacity * sizeof(nodes->nodes[0]);
+	nodes = map_pages(size);
+	if (!nodes)
+		return;
+	nodes->mapped_size = size;
+	nodes->capacity = capacity;
+	(void)collect(real, graph, nodes, 0);
+	slot = find(exec, true);
+	if (slot)
+		atomic_store(&slot->nodes, nodes);
+	else
+		munmap(nodes, size);
+}
+
+void vs_graphs_note_instantiate(struct vs_call *call, CUresult result, const CUgraphExec *exec,
+				CUgraph graph)
+{
+	int error_number = errno;
+
+	if (call->is_recording && result == CUDA_SUCCESS && call->real->cuGraphNodeGetType &&
+	    atomic_load_explicit(&is_expected, memory_order_relaxed))
+		read_graph(call->real, (uintptr_t)*exec, graph);
+	errno = error_number;
+}
+
+void vs_graphs_note_destroy(struct vs_call *call, CUgraphExec exec)
+{
+	int error_number = errno;
+	struct memory_nodes *nodes;
+	struct slot *slot = NULL;
+
+	(void)call;
+	if (exec && atomic_load_explicit(&is_expected, memory_order_relaxed))
+		slot = find((uintptr_t)exec, false);
+	if (slot) {
+		nodes = atomic_exchange(&slot->nodes, NULL);
+		atomic_store(&slot->exec, 0);
+		if (nodes)
+			munmap(nodes, nodes->mapped_size);
+	}
+	errno = error_number;
+}
+
+static const struct memory_nodes *find_nodes(const struct vs_call *call, CUgraphExec exec)
+{
+	struct slot *slot;
+
+	if (!call->is_recording || !exec ||
+	    !atomic_load_explicit(&is_expected, memory_order_relaxed))
+		return NULL;
+	slot = find((uintptr_t)exec, false);
+	return slot ? atomic_load(&slot->nodes) : NULL;
+}
+
+void vs_graphs_note_launch(struct vs_call *call, CUgraphExec exec)
+{
+	const struct memory_nodes *nodes = find_nodes(call, exec);
+	int error_number = errno;
+
+	for (size_t i = 0; nodes && i < nodes->nr_nodes; i++)
+		if (nodes->nodes[i].is_foreign)
+			vs_recorder_add_free(call->self, VS_MEMORY_GRAPH, nodes->nodes[i].address);
+	errno = error_number;
+}
+
+void vs_graphs_note_launched(struct vs_call *call, CUresult result, CUgraphExec exec)
+{
+	const struct memory_nodes *nodes = find_nodes(call, exec);
+	int error_number = errno;
+
+	for (size_t i = 0; nodes && i < nodes->nr_nodes; i++) {
+		const struct memory_node *node = &nodes->nodes[i];
+
+		if (node->is_foreign) {
+			if (result != CUDA_SUCCESS)
+				vs_recorder_take_back_free(call->self, VS_MEMORY_GRAPH,
+							   node->address, result);
+		} else if (node->size &&
+			   (result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY)) {
+			vs_hooks_note_alloc_on(call, result, VS_MEMORY_GRAPH, node->device,
+					       node->address, node->size, 0);
+		} else if (!node->size && result == CUDA_SUCCESS) {
+			vs_recorder_add_free(call->self, VS_MEMORY_GRAPH, node->address);
+		}
+	}
+	errno = error_number;
+}

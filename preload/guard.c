@@ -1,0 +1,72 @@
+#include "guard.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "lifecycle.h"
+#include "thread.h"
+
+/*
+ * Whether a hook that is still on our books was left by longjmp or an exception: a new one lies at
+ * or above its frame (stacks grow down). Not so for a signal handler on a stack of its own, which
+ * may lie anywhere.
+ */
+static bool was_left(const void *old_frame, const void *frame)
+{
+	stack_t stack;
+	int saved = errno;
+	bool is_elsewhere;
+
+	if ((uintptr_t)frame < (uintptr_t)old_frame)
+		return false;
+	is_elsewhere = sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+	errno = saved;
+	return !is_elsewhere;
+}
+
+/* Puts a thread right that jumped out of a hook, maybe out of the recorder itself. */
+static void clear_books(struct vs_thread_state *self)
+{
+	if (self->base.is_inside)
+		vs_live_log_give_up(&self->claim);
+	self->base.is_inside = false;
+	self->base.depth = 0;
+	self->base.nr_driver = 0;
+}
+
+struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const void *frame)
+{
+	struct vs_thread_state *state = vs_thread_self();
+	struct vs_thread *self = &state->base;
+
+	if (__builtin_expect(!vs_lifecycle_is_begun(), 0))
+		vs_lifecycle_begin();
+	if (!vs_lifecycle_is_recording())
+		return NULL;
+	if (level != VS_GUARD_POOL && vs_lifecycle_settings()->no_hooks)
+		return NULL;
+	if (__builtin_expect(self->is_inside, 0)) {
+		if (!state->inside || !was_left(state->inside, frame))
+			return NULL;
+		clear_books(state);
+	} else if (self->depth > 0 && __builtin_expect(was_left(self->frame, frame), 0)) {
+		clear_books(state);
+	}
+	if (self->depth++ == 0) {
+		self->api = api;
+		self->frame = frame;
+		self->stack = VS_NO_ID;
+	}
+	if (level == VS_GUARD_DRIVER)
+		self->nr_driver++;
+	return self;
+}
+
+void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
+{
+	/* Not below zero: a handler on another stack may have cleared the books. */
+	if (self->depth > 0)
+		self->depth--;
+	if (level == VS_GUARD_DRIVER && self->nr_driver > 0)
+		self->nr_driver--;
+}

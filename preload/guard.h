@@ -1,0 +1,54 @@
+#ifndef VS_GUARD_H
+#define VS_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The door into the recorder. Every hook begins with vs_guard_enter() and ends with
+ * vs_guard_leave(); between them lies the real call.
+ *
+ * Hooks nest: cudaMalloc calls cuMemAlloc_v2. What is recorded carries the name and the stack of
+ * the outermost hook, because that is the call people know; it is recorded by the innermost level
+ * that knows the facts (the driver's), once.
+ *
+ * enter answers NULL when there is nothing to record: recording is off or has failed, the thread is
+ * inside the recorder itself (the drain thread, an unwinder that allocates), or this is a child
+ * that has not started its own recording. A hook then makes the real call and nothing else.
+ *
+ * errno is saved on enter and put back on leave of the outermost hook's own work; a hook calls the
+ * real function with the errno its caller had, and returns with the errno the real function left.
+ */
+enum vs_guard_level {
+	VS_GUARD_RUNTIME, /* cuda*: gives the name; records only what no driver hook saw */
+	VS_GUARD_DRIVER,  /* cu*: records */
+	VS_GUARD_POOL,    /* blocks of a pool; never calls CUDA */
+};
+
+/* What the recorder knows of a thread. Owned by that thread; never freed while it lives. */
+struct vs_thread {
+	uint32_t id;        /* number in the trace */
+	uint32_t depth;     /* hooks on the stack */
+	uint32_t nr_driver; /* driver-level hooks among them */
+	uint32_t api;       /* name (by number) of the outermost hook */
+	uint32_t stack;     /* its stack once captured, VS_NO_ID before */
+	uint64_t nr_events; /* recorded by this thread: lets the runtime level see whether the
+			       driver's did */
+	const void *frame;  /* frame address of the outermost hook: where a stack starts */
+	bool is_inside;     /* in the recorder's own code: do not record */
+};
+
+/*
+ * api: number of the hook's name, from vs_recorder_name(). frame: __builtin_frame_address(0) of the
+ * hook.
+ */
+struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const void *frame);
+void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level);
+
+/* Whether a driver-level hook may record now: it is the outermost of the driver level. */
+static inline bool vs_guard_is_outermost_driver(const struct vs_thread *self)
+{
+	return self->nr_driver == 1;
+}
+
+#endif

@@ -1,0 +1,289 @@
+#include "lifecycle.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "drain.h"
+#include "futex.h"
+#include "message.h"
+#include "modules.h"
+#include "names.h"
+#include "private_library.h"
+#include "recorder.h"
+#include "session.h"
+#include "stack.h"
+#include "stack_table.h"
+#include "thread.h"
+
+enum state {
+	STATE_OFF,     /* not started, switched off, or failed */
+	STATE_READY,   /* no event yet */
+	STATE_OPENING, /* one thread opens the trace, others that have events wait for it */
+	STATE_ON,
+	STATE_DONE, /* the program ends */
+};
+
+/* Where the mark lies before there is a page for it: not begun. */
+static _Atomic uint32_t no_mark;
+_Atomic uint32_t *vs_lifecycle_mark = &no_mark;
+
+static _Atomic uint32_t state;
+static _Atomic uint32_t recording;
+static atomic_bool is_without_thread;
+static atomic_flag is_beginning = ATOMIC_FLAG_INIT;
+
+/* Written by the thread that begins, before the mark is set. */
+static bool has_started;
+static struct vs_settings settings;
+static char exe[PATH_MAX];
+static uint64_t start_ns;
+static struct vs_session_plan plan;
+
+/* First and last byte of the library; set by the linker, private to it. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+/* ---- Start ----------------------------------------------------------------------------------- */
+
+static void find_exe(void)
+{
+	ssize_t size = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	const char *name = (const char *)getauxval(AT_EXECFN);
+
+	if (size > 0)
+		exe[size] = '\0';
+	else if (name)
+		strncpy(exe, name, sizeof(exe) - 1);
+}
+
+/* Sets the mark in a page that children find empty. */
+static void set_mark(void)
+{
+	long page_size = sysconf(_SC_PAGESIZE);
+
+	if (vs_lifecycle_mark == &no_mark) {
+		void *page = mmap(NULL, (size_t)page_size, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (page != MAP_FAILED) {
+			/* Refused before Linux 4.14: the fork handler has to do then. */
+			madvise(page, (size_t)page_size, MADV_WIPEONFORK);
+			vs_lifecycle_mark = page;
+		}
+	}
+	atomic_store_explicit(vs_lifecycle_mark, 1, memory_order_release);
+}
+
+static void start_clock(void)
+{
+	start_ns = vs_clock_now_ns();
+	plan.settings = &settings;
+	plan.exe = exe;
+	plan.start_wall_ns = vs_clock_wall_ns();
+}
+
+static void begin_in_child(void);
+
+static void start(int argc, char **argv, char **environment)
+{
+	vs_message_init();
+	vs_settings_read(&settings, argc, argv, environment);
+	if (settings.is_off || vs_names_init())
+		return;
+	/* Without them stacks are not known; that is no reason to do without the rest. */
+	if (vs_stack_table_init())
+		settings.no_stacks = true;
+	find_exe();
+	vs_thread_init();
+	vs_private_library_open(!settings.no_stacks);
+	vs_stack_init((uintptr_t)__ehdr_start, (uintptr_t)_end, settings.stack_depth);
+	vs_modules_init(exe);
+	pthread_atfork(NULL, NULL, begin_in_child);
+	start_clock();
+	atomic_store_explicit(&recording, 1, memory_order_relaxed);
+	atomic_store_explicit(&state, STATE_READY, memory_order_release);
+}
+
+static void begin(int argc, char **argv, char **environment)
+{
+	int saved = errno;
+
+	/* In a program that starts or a child that was just forked there is one thread. */
+	if (atomic_flag_test_and_set(&is_beginning))
+		return;
+	if (!has_started) {
+		start(argc, argv, environment);
+		has_started = true;
+		set_mark();
+	}
+	atomic_flag_clear(&is_beginning);
+	errno = saved;
+}
+
+/* The loader calls it with what main gets. 101 is taken by what it needs. */
+__attribute__((constructor(102))) static void begin_with_program(int argc, char **argv,
+								 char **environment)
+{
+	begin(argc, argv, environment);
+}
+
+/* ---- Fork ------------------------------------------------------------------------------------ */
+
+/*
+ * The child of a fork, called by libc or, after a raw clone, by the first hook. It must not touch
+ * the parent's log, trace or index, and inherits neither the drain nor anything half done.
+ */
+static void begin_in_child(void)
+{
+	int saved = errno;
+
+	vs_session_detach();
+	vs_drain_forget();
+	atomic_store_explicit(&is_without_thread, false, memory_order_relaxed);
+	vs_recorder_clear();
+	vs_stack_begin_in_child();
+	start_clock();
+	atomic_fetch_add_explicit(&recording, 1, memory_order_relaxed);
+	if (atomic_load_explicit(&state, memory_order_relaxed) != STATE_OFF)
+		atomic_store_explicit(&state, settings.no_children ? STATE_OFF : STATE_READY,
+				      memory_order_relaxed);
+	atomic_flag_clear(&is_beginning);
+	set_mark();
+	errno = saved;
+}
+
+void vs_lifecycle_begin(void)
+{
+	char *argv[] = {program_invocation_name, NULL};
+
+	if (has_started)
+		begin_in_child();
+	else
+		begin(1, argv, environ); /* some other library's constructor was faster */
+}
+
+/* ---- First event ----------------------------------------------------------------------------- */
+
+static void set_opened(int error)
+{
+	atomic_store_explicit(&state, error ? STATE_OFF : STATE_ON, memory_order_release);
+	vs_futex_wake_all(&state);
+}
+
+/* Without a thread: in the program's own, which must not be sent SIGXFSZ for it. */
+static void open_without_drain(void)
+{
+	static const struct timespec at_once;
+	sigset_t all, size_set, pending, old;
+
+	sigemptyset(&size_set);
+	sigaddset(&size_set, SIGXFSZ);
+	sigfillset(&all);
+	sigpending(&pending);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	plan.has_own_files = false;
+	set_opened(vs_session_open(&plan));
+	if (!sigismember(&pending, SIGXFSZ))
+		sigtimedwait(&size_set, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* Everybody but the opener comes here only if two threads have their first events at once. */
+static void wait_for_opener(void)
+{
+	uint64_t end_ns = vs_clock_now_ns() + UINT64_C(1000000) * VS_LIFECYCLE_OPEN_MS;
+
+	while (atomic_load_explicit(&state, memory_order_acquire) == STATE_OPENING &&
+	       vs_clock_now_ns() < end_ns)
+		vs_futex_wait(&state, STATE_OPENING, 100);
+	vs_message_flush();
+}
+
+struct vs_live_log *vs_lifecycle_get_log(void)
+{
+	uint32_t now = atomic_load_explicit(&state, memory_order_acquire);
+
+	if (__builtin_expect(now == STATE_ON, 1))
+		return vs_session_log();
+	if (now == STATE_READY &&
+	    atomic_compare_exchange_strong_explicit(&state, &now, STATE_OPENING,
+						    memory_order_acquire, memory_order_acquire)) {
+		if (atomic_load_explicit(&is_without_thread, memory_order_relaxed)) {
+			open_without_drain();
+		} else if (vs_drain_start(&plan, set_opened)) {
+			vs_message_print("no thread can be had: the log keeps what fits", NULL);
+			open_without_drain();
+		}
+		now = STATE_OPENING;
+	}
+	if (now == STATE_OPENING)
+		wait_for_opener();
+	return vs_lifecycle_peek_log();
+}
+
+struct vs_live_log *vs_lifecycle_peek_log(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == STATE_ON ? vs_session_log()
+									      : NULL;
+}
+
+void vs_lifecycle_do_without_thread(void)
+{
+	int saved = errno;
+
+	atomic_store_explicit(&is_without_thread, true, memory_order_relaxed);
+	vs_drain_park();
+	errno = saved;
+}
+
+/* ---- End ------------------------------------------------------------------------------------- */
+
+/* exit() only: a program that ends otherwise leaves the trace and its log, which is all there is.
+ */
+__attribute__((destructor)) static void end_with_program(void)
+{
+	uint32_t now = STATE_ON;
+	int saved = errno;
+
+	/* The child of a raw clone that never met a hook: nothing here is its own. */
+	if (!vs_lifecycle_is_begun())
+		return;
+	if (atomic_compare_exchange_strong_explicit(&state, &now, STATE_DONE, memory_order_acq_rel,
+						    memory_order_relaxed)) {
+		if (vs_drain_is_running())
+			vs_drain_stop();
+		else
+			vs_session_finish();
+	}
+	vs_message_flush();
+	errno = saved;
+}
+
+bool vs_lifecycle_is_recording(void)
+{
+	uint32_t now = atomic_load_explicit(&state, memory_order_relaxed);
+
+	return now >= STATE_READY && now <= STATE_ON;
+}
+
+uint32_t vs_lifecycle_recording(void)
+{
+	return atomic_load_explicit(&recording, memory_order_relaxed);
+}
+
+uint64_t vs_lifecycle_start_ns(void)
+{
+	return start_ns;
+}
+
+const struct vs_settings *vs_lifecycle_settings(void)
+{
+	return &settings;
+}

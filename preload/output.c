@@ -1,0 +1,116 @@
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "compose.h"
+
+#define NR_TRIES 10000u
+
+static void expand_pattern(const struct vs_settings *settings, struct vs_compose *text,
+			   bool *is_own)
+{
+	for (const char *c = settings->output; *c; c++) {
+		char next = *c == '%' ? c[1] : '\0';
+
+		if (next == 'p') {
+			vs_compose_add_number(text, (uint64_t)getpid());
+			*is_own = true;
+		} else if (next == 'h') {
+			vs_compose_add(text, settings->host);
+		} else if (next == 'r') {
+			vs_compose_add(text, settings->rank);
+		} else if (next == '%') {
+			vs_compose_add(text, "%");
+		} else {
+			vs_compose_add_bytes(text, c, 1);
+			continue;
+		}
+		c++;
+	}
+}
+
+int vs_output_expand(const struct vs_settings *settings, char path[PATH_MAX], bool *is_own)
+{
+	struct vs_compose text;
+
+	*is_own = false;
+	vs_compose_init(&text, path, PATH_MAX);
+	if (settings->output[0]) {
+		expand_pattern(settings, &text, is_own);
+	} else {
+		vs_compose_add(&text, settings->cwd);
+		vs_compose_add(&text, "/");
+		vs_compose_add(&text, settings->program);
+		vs_compose_add(&text, ".");
+		vs_compose_add_number(&text, (uint64_t)getpid());
+		vs_compose_add(&text, ".vscope");
+		*is_own = true;
+	}
+	return text.is_cut ? -VS_ERR_INVALID : 0;
+}
+
+/* A device or a folder of that name is no trace of somebody else's: it cannot be evaded. */
+static bool is_taken(const char *path)
+{
+	struct stat file;
+	bool is_file = errno == EEXIST && lstat(path, &file) == 0 && S_ISREG(file.st_mode);
+
+	errno = EEXIST;
+	return is_file;
+}
+
+int vs_output_open(const struct vs_settings *settings, char path[PATH_MAX], int *fd)
+{
+	struct vs_compose text;
+	bool is_own;
+	size_t base;
+	int err = vs_output_expand(settings, path, &is_own);
+
+	if (err) {
+		errno = ENAMETOOLONG;
+		return -VS_ERR_IO;
+	}
+	base = strlen(path);
+	for (uint32_t i = 0; i < NR_TRIES; i++) {
+		vs_compose_init(&text, path + base, PATH_MAX - base);
+		if (i > 0 && !is_own) {
+			vs_compose_add(&text, ".");
+			vs_compose_add_number(&text, (uint64_t)getpid());
+		}
+		if (i > (is_own ? 0 : 1)) {
+			vs_compose_add(&text, ".");
+			vs_compose_add_number(&text, is_own ? i : i - 1);
+		}
+		*fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (*fd >= 0)
+			return 0;
+		if (errno != EEXIST || !is_taken(path))
+			break;
+	}
+	return -VS_ERR_IO;
+}
+
+void vs_output_add_to_index(const struct vs_settings *settings, const char *path)
+{
+	struct iovec line[2] = {
+		{.iov_base = (void *)(uintptr_t)path, .iov_len = strlen(path)},
+		{.iov_base = "\n", .iov_len = 1},
+	};
+	ssize_t written;
+	int fd;
+
+	if (!settings->index[0])
+		return;
+	fd = open(settings->index, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return;
+	/* One call: lines of several processes do not mix. */
+	written = writev(fd, line, 2);
+	(void)written;
+	close(fd);
+}

@@ -1,0 +1,144 @@
+#include "private_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "imports.h"
+#include "message.h"
+
+#if defined(__x86_64__)
+#define UNWIND_LOCAL "_ULx86_64_"
+#define UNWIND_ALL   "_Ux86_64_"
+#elif defined(__aarch64__)
+#define UNWIND_LOCAL "_ULaarch64_"
+#define UNWIND_ALL   "_Uaarch64_"
+#endif
+
+/* Written once by vs_private_library_open(). */
+static struct vs_writer_zlib zlib;
+static struct vs_private_library_unwind unwind;
+
+/* ISO C knows no cast from a data pointer to a function's. */
+#define TAKE(pointer, handle, name) (*(void **)(void *)&(pointer) = dlsym((handle), (name)))
+
+static void *open_privately(const char *name)
+{
+	int flags = RTLD_NOW | RTLD_LOCAL;
+
+	/* Sanitizers end a program that binds deeply. */
+	if (!dlsym(RTLD_DEFAULT, "__asan_init") && !dlsym(RTLD_DEFAULT, "__tsan_init") &&
+	    !dlsym(RTLD_DEFAULT, "__msan_init"))
+		flags |= RTLD_DEEPBIND;
+	return dlopen(name, flags);
+}
+
+static void open_zlib(void)
+{
+	struct vs_writer_zlib found = {0};
+	void *handle = open_privately("libz.so.1");
+
+	if (handle) {
+		TAKE(found.bound, handle, "compressBound");
+		TAKE(found.compress, handle, "compress2");
+	}
+	if (found.bound && found.compress)
+		zlib = found;
+	else
+		vs_message_print("libz.so.1 cannot be used, traces are not compressed", NULL);
+}
+
+/*
+ * libunwind sees whether memory can be read by writing it to a pipe, which it opens in the
+ * program's table of files and keeps. A program that closes the files it finds and opens others
+ * under their numbers would then see bytes vanish from them, and the files closed. So it gets no
+ * pipe: its calls are led to the functions below, which answer for the descriptor -1 it is left
+ * with.
+ */
+static int refuse_pipe(int ends[2], int flags)
+{
+	(void)ends;
+	(void)flags;
+	errno = EMFILE;
+	return -1;
+}
+
+static ssize_t read_for_unwind(int fd, void *bytes, size_t size)
+{
+	if (fd != -1)
+		return read(fd, bytes, size);
+	errno = EAGAIN; /* the pipe is good, and empty */
+	return -1;
+}
+
+/* Whether a byte can be read: as if it had been written. */
+static ssize_t probe(const void *address)
+{
+	char byte;
+	struct iovec to = {.iov_base = &byte, .iov_len = 1};
+	struct iovec from = {.iov_base = (void *)(uintptr_t)address, .iov_len = 1};
+
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1)
+		return 1;
+	/* Where the call itself is forbidden it is enough that the page is mapped: it asked. */
+	return errno == EFAULT ? -1 : 1;
+}
+
+static ssize_t write_for_unwind(int fd, const void *bytes, size_t size)
+{
+	return fd == -1 ? probe(bytes) : write(fd, bytes, size);
+}
+
+static long call_for_unwind(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (number == SYS_write && (int)a == -1)
+		return probe((const void *)(uintptr_t)b);
+	return syscall(number, a, b, c, d, e, f);
+}
+
+static void take_pipe_away(void *handle)
+{
+	vs_imports_replace(handle, "pipe2", (void *)(uintptr_t)refuse_pipe);
+	vs_imports_replace(handle, "read", (void *)(uintptr_t)read_for_unwind);
+	vs_imports_replace(handle, "write", (void *)(uintptr_t)write_for_unwind);
+	vs_imports_replace(handle, "syscall", (void *)(uintptr_t)call_for_unwind);
+}
+
+static void open_unwind(void)
+{
+	void *handle = open_privately("libunwind.so.8");
+
+	if (handle) {
+		TAKE(unwind.backtrace, handle, "unw_backtrace");
+		TAKE(unwind.flush, handle, UNWIND_ALL "flush_cache");
+		TAKE(unwind.space, handle, UNWIND_LOCAL "local_addr_space");
+		TAKE(unwind.set_caching_policy, handle, UNWIND_LOCAL "set_caching_policy");
+		TAKE(unwind.get_context, handle, UNWIND_ALL "getcontext");
+		TAKE(unwind.init_local, handle, UNWIND_LOCAL "init_local");
+		TAKE(unwind.step, handle, UNWIND_LOCAL "step");
+		TAKE(unwind.get_register, handle, UNWIND_LOCAL "get_reg");
+	}
+	if (unwind.backtrace)
+		take_pipe_away(handle);
+	else
+		vs_message_print("libunwind.so.8 cannot be used, stacks are not recorded", NULL);
+}
+
+void vs_private_library_open(bool with_unwind)
+{
+	open_zlib();
+	if (with_unwind)
+		open_unwind();
+}
+
+const struct vs_writer_zlib *vs_private_library_zlib(void)
+{
+	return zlib.compress ? &zlib : NULL;
+}
+
+const struct vs_private_library_unwind *vs_private_library_unwind(void)
+{
+	return unwind.backtrace ? &unwind : NULL;
+}

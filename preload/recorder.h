@@ -1,0 +1,84 @@
+#ifndef VS_RECORDER_H
+#define VS_RECORDER_H
+
+#include "guard.h"
+#include "record.h"
+
+/*
+ * What hooks say. Each call stamps time, thread, name and stack (of the outermost hook) and puts
+ * one record into the log. None of them waits, allocates after the first use, fails visibly, or
+ * changes errno. Any thread, between vs_guard_enter and vs_guard_leave.
+ *
+ * Order: a free is said before the real call, an allocation after it. So the log's order is one in
+ * which no address is given out twice.
+ */
+
+/* A number for a hook's name; defined in the trace when first used. Any thread; text is static. */
+uint32_t vs_recorder_name(const char *text);
+
+/* Memory was given. pool: vs_recorder_driver_pool(), or VS_NO_ID. context: vs_recorder_context().
+ */
+void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,
+			   uint64_t address, uint64_t size, uint32_t pool, uint32_t context);
+
+/* Memory is about to be given back; and: it was not, after all. */
+void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address);
+void vs_recorder_take_back_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address,
+				uint32_t error);
+
+/* A request failed. free_size and total_size as the driver tells, 0 and 0 when it cannot be asked.
+ */
+void vs_recorder_add_failure(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,
+			     uint64_t size, uint32_t error, uint64_t free_size, uint64_t total_size,
+			     uint32_t pool);
+
+/* Virtual memory. unreserve and unmap are said before the call, the others after it. */
+void vs_recorder_add_reserve(struct vs_thread *self, uint64_t address, uint64_t size);
+void vs_recorder_add_unreserve(struct vs_thread *self, uint64_t address, uint64_t size);
+void vs_recorder_add_map(struct vs_thread *self, uint64_t address, uint64_t size, uint64_t handle,
+			 uint64_t offset);
+void vs_recorder_add_unmap(struct vs_thread *self, uint64_t address, uint64_t size);
+
+/* A context came or is about to go; VS_CONTEXT_RESET: all of the device. */
+void vs_recorder_add_context(struct vs_thread *self, enum vs_context_change change,
+			     uint32_t context, uint32_t device);
+
+/* A small number for a context handle; the same handle after its end gets a new one. 0 for NULL. */
+uint32_t vs_recorder_context(uint64_t handle);
+void vs_recorder_forget_context(uint64_t handle);
+
+/* A number for a driver pool, defined when first seen. */
+uint32_t vs_recorder_driver_pool(uint64_t handle, uint32_t device);
+void vs_recorder_add_pool_state(struct vs_thread *self, uint32_t pool, uint64_t reserved_size,
+				uint64_t used_size);
+void vs_recorder_end_driver_pool(struct vs_thread *self, uint64_t handle);
+
+/* Define a device when it is first used. Once per ordinal; later calls do nothing. */
+bool vs_recorder_has_device(uint32_t device);
+void vs_recorder_define_device(uint32_t device, const char *name, uint64_t total_size,
+			       uint32_t compute_capability, const uint8_t uuid[16],
+			       bool is_simulated);
+
+/* Pools of the program or a framework. */
+uint32_t vs_recorder_create_pool(struct vs_thread *self, enum vs_pool_owner owner, const char *name,
+				 uint32_t device, uint64_t limit_size);
+void vs_recorder_end_pool(struct vs_thread *self, uint32_t pool);
+void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t address, uint64_t size);
+void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address);
+void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size);
+
+/* Phases. */
+void vs_recorder_push_phase(struct vs_thread *self, const char *name);
+void vs_recorder_pop_phase(struct vs_thread *self);
+void vs_recorder_add_step(struct vs_thread *self, uint64_t number);
+void vs_recorder_add_mark(struct vs_thread *self, const char *name);
+
+/* ---- Not for hooks: for the rest of the recorder ---- */
+
+/* Some library was unloaded: says which modules of the trace are gone. Any thread, anywhere. */
+void vs_recorder_check_modules(void);
+
+/* A child starts with nothing of its parent's. One thread. */
+void vs_recorder_clear(void);
+
+#endif

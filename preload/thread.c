@@ -1,0 +1,61 @@
+#include "thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+/*
+ * Initial-exec: the library is there from the program's start, and no lazy allocation may happen
+ * inside a hook. Small, because that space is scarce when it is loaded later.
+ */
+static __thread struct vs_thread_state state __attribute__((tls_model("initial-exec")));
+
+static _Atomic uint32_t last_id;
+static pthread_key_t cleanup_key;
+static bool has_cleanup;
+
+/*
+ * The thread ends. Destructors of others may still call CUDA after this: then the scratch memory is
+ * mapped again, the key is set again, and this is called again.
+ */
+static void clean_up(void *scratch)
+{
+	int saved = errno;
+
+	vs_live_log_give_up(&state.claim);
+	state.scratch = NULL;
+	munmap(scratch, sizeof(struct vs_thread_scratch));
+	errno = saved;
+}
+
+void vs_thread_init(void)
+{
+	has_cleanup = pthread_key_create(&cleanup_key, clean_up) == 0;
+}
+
+struct vs_thread_state *vs_thread_self(void)
+{
+	return &state;
+}
+
+bool vs_thread_prepare(struct vs_thread_state *self)
+{
+	int saved = errno;
+	void *scratch;
+
+	if (self->scratch)
+		return true;
+	scratch = mmap(NULL, sizeof(*self->scratch), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (scratch != MAP_FAILED) {
+		self->scratch = scratch;
+		/* Without it the memory of a thread that ends is lost, and nothing else. */
+		if (has_cleanup)
+			pthread_setspecific(cleanup_key, scratch);
+	}
+	if (self->base.id == VS_NO_ID)
+		self->base.id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+	errno = saved;
+	return self->scratch != NULL;
+}
