@@ -1,0 +1,72 @@
+#ifndef VS_ANALYSIS_H
+#define VS_ANALYSIS_H
+
+#include "failures.h"
+#include "instant.h"
+#include "measure_counts.h"
+#include "measure_fragmentation.h"
+#include "measure_peak.h"
+#include "measure_retained.h"
+#include "measure_sites.h"
+#include "options.h"
+#include "replay.h"
+
+/*
+ * A trace from its first record to its last, with all measures, and again up to any instant.
+ * Passes: 1  which segments blocks are placed in, how long it is, whether there are steps 2  all
+ * measures 3  up to an instant, when the state at that instant is asked for Devices, pools,
+ * accounts and sites have the same index in every pass.
+ */
+
+/* Where records come from. next: 1 a record, 0 the end, <0 an error. */
+struct vs_source {
+	int (*next)(void *context, struct vs_record *record);
+	int (*rewind)(void *context);
+	void *context;
+};
+
+struct vs_window {
+	uint64_t from_ns;
+	uint64_t to_ns; /* what is later is not looked at */
+};
+
+struct vs_analysis {
+	const struct vs_source *source;
+	struct vs_window window;
+	struct vs_adoption adoption;
+	struct vs_replay *replay; /* after the last record in the window */
+	struct vs_measure_peak peak;
+	struct vs_measure_counts counts;
+	struct vs_measure_sites sites;
+	struct vs_measure_fragmentation fragmentation;
+	struct vs_measure_retained retained;
+	struct vs_failures failures;
+	uint64_t duration_ns; /* time of the last event, of the window or of all */
+};
+
+/* The source outlives the analysis. On failure there is nothing to undo. */
+VS_MUST_CHECK int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
+				   const struct vs_window *window);
+void vs_analysis_fini(struct vs_analysis *analysis);
+
+/*
+ * The instant that --at names, for a device: by default its last out-of-memory, else its reserved
+ * peak. -VS_ERR_INVALID: there is no out-of-memory.
+ */
+VS_MUST_CHECK int vs_analysis_find_instant(const struct vs_analysis *analysis,
+					   const struct vs_replay_device *device, enum vs_at at,
+					   uint64_t at_ns, struct vs_instant *instant);
+
+/* A replay that stands at an instant (after its record; record 0: by time). Destroy it. */
+VS_MUST_CHECK int vs_analysis_go_to(const struct vs_analysis *analysis,
+				    const struct vs_instant *instant, struct vs_replay **replay);
+
+/* One pass over the records of a window by a replay whose observers are set. */
+VS_MUST_CHECK int vs_analysis_pass(const struct vs_source *source, const struct vs_window *window,
+				   struct vs_replay *replay);
+
+/* Whether anything ever happened on the device. */
+bool vs_analysis_has_device(const struct vs_analysis *analysis,
+			    const struct vs_replay_device *device);
+
+#endif

@@ -1,0 +1,85 @@
+#include "command.h"
+#include "report_json.h"
+#include "report_text.h"
+#include "story.h"
+
+#define TOP_TEXT 5 /* rows of a list: the whole story is to fit on a screen */
+#define TOP_JSON 50
+
+static int tell_text(struct vs_story *story, const struct vs_device_state *state, size_t top)
+{
+	int err;
+
+	err = vs_report_text_put_failures(story, state);
+	if (err)
+		return err;
+	vs_report_text_put_where(story, state);
+	err = vs_report_text_put_peak(story, state->device, top);
+	if (!err)
+		err = vs_report_text_put_retained(story, &state->retained, state->oom, top);
+	if (err)
+		return err;
+	vs_report_text_put_pools(story, state);
+	vs_report_text_put_fragmentation(story, state->device);
+	return 0;
+}
+
+static int tell_json(struct vs_story *story, const struct vs_device_state *state, size_t top)
+{
+	int err;
+
+	vs_report_json_put_kinds(story, state->device);
+	err = vs_report_json_put_failures(story, state);
+	if (err)
+		return err;
+	vs_report_json_put_holes(story, state);
+	vs_report_json_put_where(story, state);
+	vs_report_json_put_pools(story, state);
+	err = vs_report_json_put_peak(story, state->device, top);
+	if (!err)
+		err = vs_report_json_put_retained(story, &state->retained, top);
+	if (err)
+		return err;
+	vs_report_json_put_worst(story, state->device);
+	return 0;
+}
+
+static int tell_device(struct vs_story *story, const struct vs_replay_device *device)
+{
+	size_t top = vs_story_get_top(story, story->json ? TOP_JSON : TOP_TEXT);
+	struct vs_device_state state;
+	int err = vs_device_state_init(&state, &story->analysis, device, story->options->at,
+				       story->options->at_ns);
+
+	if (err)
+		return err;
+	if (story->json) {
+		err = tell_json(story, &state, top);
+	} else {
+		fputc('\n', story->style.file);
+		err = tell_text(story, &state, top);
+	}
+	vs_device_state_fini(&state);
+	return err;
+}
+
+static int tell_report(struct vs_story *story)
+{
+	return vs_story_tell_devices(story, tell_device);
+}
+
+static int run_report(int argc, char **argv)
+{
+	return vs_story_run(&vs_cmd_report, argc, argv, "vramscope.report/0", tell_report);
+}
+
+const struct vs_command vs_cmd_report = {
+	.name = "report",
+	.summary = "Tell the whole story of a trace on one screen",
+	.usage = "[--json] [--device N] [--at WHEN] [--top N] TRACE...",
+	.details = "Out-of-memories and their cause, where the memory is, the peak, what is kept\n"
+		   "from step to step, the pools and their holes. --at names the instant of the\n"
+		   "holes and of WHERE: by default the last out-of-memory, else the reserved peak.",
+	.takes = VS_TAKES_ANALYSIS,
+	.run = run_report,
+};

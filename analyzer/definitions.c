@@ -1,0 +1,284 @@
+#include "definitions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+
+static char *copy_text(const struct vs_text *text)
+{
+	char *copy = malloc((size_t)text->size + 1);
+
+	if (!copy)
+		return NULL;
+	if (text->size)
+		memcpy(copy, text->bytes, text->size);
+	copy[text->size] = '\0';
+	return copy;
+}
+
+static int add_site(struct vs_definitions *definitions, struct vs_site *site)
+{
+	int err =
+		VS_GROW(definitions->sites, definitions->sites_capacity, definitions->nr_sites + 1);
+
+	if (err)
+		return err;
+	site->index = (uint32_t)definitions->nr_sites;
+	definitions->sites[definitions->nr_sites++] = site;
+	return 0;
+}
+
+int vs_definitions_init(struct vs_definitions *definitions)
+{
+	struct vs_site *none = calloc(1, sizeof(*none));
+	int err;
+
+	memset(definitions, 0, sizeof(*definitions));
+	if (!none)
+		return -VS_ERR_NO_MEMORY;
+	err = add_site(definitions, none);
+	if (err)
+		free(none);
+	return err;
+}
+
+void vs_definitions_fini(struct vs_definitions *definitions)
+{
+	struct vs_definition_thread *thread;
+	size_t i, slot = 0;
+	void *name;
+
+	while ((name = vs_id_map_next(&definitions->names, &slot)))
+		free(name);
+	slot = 0;
+	while ((thread = vs_id_map_next(&definitions->threads, &slot))) {
+		free(thread->name);
+		free(thread);
+	}
+	for (i = 0; i < definitions->nr_modules; i++) {
+		free(definitions->modules[i]->path);
+		free(definitions->modules[i]);
+	}
+	for (i = 0; i < definitions->nr_sites; i++)
+		free(definitions->sites[i]);
+	free(definitions->modules);
+	free(definitions->sites);
+	vs_id_map_fini(&definitions->names);
+	vs_id_map_fini(&definitions->threads);
+	vs_id_map_fini(&definitions->stacks);
+	vs_id_map_fini(&definitions->by_hash);
+	memset(definitions, 0, sizeof(*definitions));
+}
+
+static int add_name(struct vs_definitions *definitions, const struct vs_name *name)
+{
+	char *text;
+	int err;
+
+	/* The first definition stays: others may have been handed out already. */
+	if (vs_id_map_get(&definitions->names, name->id))
+		return 0;
+	text = copy_text(&name->text);
+	if (!text)
+		return -VS_ERR_NO_MEMORY;
+	err = vs_id_map_put(&definitions->names, name->id, text);
+	if (err)
+		free(text);
+	return err;
+}
+
+static int add_thread(struct vs_definitions *definitions, const struct vs_thread_name *name)
+{
+	struct vs_definition_thread *thread = vs_id_map_get(&definitions->threads, name->id);
+	char *text = copy_text(&name->name);
+	int err = -VS_ERR_NO_MEMORY;
+
+	if (!text)
+		return err;
+	/* A thread may be renamed; the latest name counts. */
+	if (!thread) {
+		thread = calloc(1, sizeof(*thread));
+		if (!thread)
+			goto free_text;
+		err = vs_id_map_put(&definitions->threads, name->id, thread);
+		if (err)
+			goto free_thread;
+	}
+	free(thread->name);
+	*thread = (struct vs_definition_thread){name->id, name->tid, text};
+	return 0;
+
+free_thread:
+	free(thread);
+free_text:
+	free(text);
+	return err;
+}
+
+static int add_module(struct vs_definitions *definitions, const struct vs_module *module)
+{
+	struct vs_definition_module *copy;
+	int err = VS_GROW(definitions->modules, definitions->modules_capacity,
+			  definitions->nr_modules + 1);
+
+	if (err)
+		return err;
+	copy = calloc(1, sizeof(*copy));
+	if (!copy)
+		return -VS_ERR_NO_MEMORY;
+	copy->path = copy_text(&module->path);
+	if (!copy->path) {
+		free(copy);
+		return -VS_ERR_NO_MEMORY;
+	}
+	copy->id = module->id;
+	copy->start = module->start;
+	copy->end = module->end;
+	copy->bias = module->bias;
+	copy->build_id_size = module->build_id_size;
+	if (copy->build_id_size > VS_BUILD_ID_MAX)
+		copy->build_id_size = VS_BUILD_ID_MAX;
+	memcpy(copy->build_id, module->build_id, copy->build_id_size);
+	definitions->modules[definitions->nr_modules++] = copy;
+	return 0;
+}
+
+static void end_module(struct vs_definitions *definitions, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < definitions->nr_modules; i++)
+		if (definitions->modules[i]->id == id)
+			definitions->modules[i]->is_gone = true;
+}
+
+/* The module that holds the address now; the newest one first. */
+static const struct vs_definition_module *find_module(const struct vs_definitions *definitions,
+						      uint64_t address)
+{
+	size_t i;
+
+	for (i = definitions->nr_modules; i-- > 0;) {
+		const struct vs_definition_module *module = definitions->modules[i];
+
+		if (!module->is_gone && address >= module->start && address < module->end)
+			return module;
+	}
+	return NULL;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xff51afd7ed558ccdull;
+	return hash ^ hash >> 32;
+}
+
+static uint64_t hash_site(const struct vs_site *site)
+{
+	uint64_t hash = site->nr_frames * 2u + site->is_cut;
+	uint32_t i;
+
+	for (i = 0; i < site->nr_frames; i++) {
+		hash = mix(hash, site->frames[i].address);
+		hash = mix(hash, site->frames[i].module ? site->frames[i].module->id : 0);
+	}
+	return hash;
+}
+
+static bool is_equal(const struct vs_site *a, const struct vs_site *b)
+{
+	uint32_t i;
+
+	if (a->nr_frames != b->nr_frames || a->is_cut != b->is_cut)
+		return false;
+	for (i = 0; i < a->nr_frames; i++)
+		if (a->frames[i].address != b->frames[i].address ||
+		    a->frames[i].module != b->frames[i].module)
+			return false;
+	return true;
+}
+
+/* *site becomes the known one if it is equal to one; the other is freed. */
+static int intern_site(struct vs_definitions *definitions, struct vs_site **site)
+{
+	uint64_t hash = hash_site(*site);
+	struct vs_site *chain = vs_id_map_get(&definitions->by_hash, hash), *known;
+	int err;
+
+	for (known = chain; known; known = known->next_equal_hash) {
+		if (is_equal(known, *site)) {
+			free(*site);
+			*site = known;
+			return 0;
+		}
+	}
+	err = add_site(definitions, *site);
+	if (err) {
+		free(*site);
+		return err;
+	}
+	(*site)->next_equal_hash = chain;
+	return vs_id_map_put(&definitions->by_hash, hash, *site);
+}
+
+static int add_stack(struct vs_definitions *definitions, const struct vs_stack *stack)
+{
+	struct vs_site *site;
+	uint32_t i;
+	int err;
+
+	if (vs_id_map_get(&definitions->stacks, stack->id))
+		return 0;
+	if (!stack->nr_frames)
+		return vs_id_map_put(&definitions->stacks, stack->id, definitions->sites[0]);
+	site = calloc(1, sizeof(*site) + stack->nr_frames * sizeof(site->frames[0]));
+	if (!site)
+		return -VS_ERR_NO_MEMORY;
+	site->nr_frames = stack->nr_frames;
+	site->is_cut = stack->is_cut;
+	for (i = 0; i < stack->nr_frames; i++) {
+		site->frames[i].address = stack->frames[i];
+		/* A return address may be the first byte behind its module: look at the call. */
+		site->frames[i].module = find_module(definitions, stack->frames[i] - 1);
+	}
+	err = intern_site(definitions, &site);
+	return err ? err : vs_id_map_put(&definitions->stacks, stack->id, site);
+}
+
+int vs_definitions_add(struct vs_definitions *definitions, const struct vs_record *record)
+{
+	switch (record->type) {
+	case VS_RECORD_NAME:
+		return add_name(definitions, &record->name);
+	case VS_RECORD_MODULE:
+		return add_module(definitions, &record->module);
+	case VS_RECORD_MODULE_END:
+		end_module(definitions, record->module_end.id);
+		return 0;
+	case VS_RECORD_STACK:
+		return add_stack(definitions, &record->stack);
+	case VS_RECORD_THREAD:
+		return add_thread(definitions, &record->thread_name);
+	default:
+		return 0;
+	}
+}
+
+const char *vs_definitions_get_name(const struct vs_definitions *definitions, uint32_t id)
+{
+	return vs_id_map_get(&definitions->names, id);
+}
+
+struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions, uint32_t stack)
+{
+	struct vs_site *site = vs_id_map_get(&definitions->stacks, stack);
+
+	return site ? site : definitions->sites[0];
+}
+
+const struct vs_definition_thread *vs_definitions_get_thread(
+	const struct vs_definitions *definitions, uint32_t id)
+{
+	return vs_id_map_get(&definitions->threads, id);
+}

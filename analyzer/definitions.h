@@ -1,0 +1,78 @@
+#ifndef VS_DEFINITIONS_H
+#define VS_DEFINITIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "id_map.h"
+#include "record.h"
+
+/*
+ * What a trace defines: names, modules, threads, stacks. Equal stacks under different numbers are
+ * one site. All text is terminated and belongs to the definitions.
+ */
+struct vs_definition_module {
+	uint32_t id;
+	bool is_gone; /* dlclose: its addresses may belong to another one */
+	uint64_t start;
+	uint64_t end;
+	uint64_t bias;
+	char *path;
+	uint8_t build_id[VS_BUILD_ID_MAX];
+	uint32_t build_id_size;
+};
+
+/* An address in the process, and the module that was there when the stack was defined. */
+struct vs_site_frame {
+	uint64_t address;
+	const struct vs_definition_module *module; /* NULL: unknown */
+};
+
+/* A distinct allocation stack, innermost frame first. Site 0 has no frames: no stack was recorded.
+ */
+struct vs_site {
+	uint32_t index; /* from 0, without gaps */
+	bool is_cut;
+	uint32_t nr_frames;
+	struct vs_site *next_equal_hash;
+	struct vs_site_frame frames[];
+};
+
+struct vs_definition_thread {
+	uint32_t id;
+	uint32_t tid;
+	char *name;
+};
+
+struct vs_definitions {
+	struct vs_id_map names;   /* number -> char * */
+	struct vs_id_map threads; /* number -> struct vs_definition_thread */
+	struct vs_id_map stacks;  /* number -> struct vs_site, many to one */
+	struct vs_id_map by_hash; /* hash of frames -> chain of struct vs_site */
+	struct vs_definition_module **modules;
+	size_t nr_modules;
+	size_t modules_capacity;
+	struct vs_site **sites;
+	size_t nr_sites;
+	size_t sites_capacity;
+};
+
+VS_MUST_CHECK int vs_definitions_init(struct vs_definitions *definitions);
+void vs_definitions_fini(struct vs_definitions *definitions);
+
+/* NAME, MODULE, MODULE_END, STACK, THREAD; others are ignored. */
+VS_MUST_CHECK int vs_definitions_add(struct vs_definitions *definitions,
+				     const struct vs_record *record);
+
+/* The text of a name, or NULL. */
+const char *vs_definitions_get_name(const struct vs_definitions *definitions, uint32_t id);
+
+/* Never NULL: a number that was not defined is site 0. */
+struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions, uint32_t stack);
+
+/* NULL when not defined. */
+const struct vs_definition_thread *vs_definitions_get_thread(
+	const struct vs_definitions *definitions, uint32_t id);
+
+#endif

@@ -1,0 +1,40 @@
+#include "draw_line.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* Sets up the pen; returns where its middle must be to cover whole pixels. */
+static double take_pen(const struct vs_draw *draw, const struct vs_draw_pen *pen, double at)
+{
+	double width = fmax(1, round(pen->width * draw->unit));
+	double dashes[] = {pen->dash * draw->unit, 3.5 * draw->unit};
+
+	vs_draw_text_set_color(draw, pen->color);
+	cairo_set_line_width(draw->cr, width);
+	cairo_set_dash(draw->cr, dashes, pen->dash > 0 ? 2 : 0, 0);
+	return fmod(width, 2) == 1 ? floor(at) + 0.5 : round(at);
+}
+
+static void stroke(const struct vs_draw *draw)
+{
+	cairo_stroke(draw->cr);
+	cairo_set_dash(draw->cr, NULL, 0, 0);
+}
+
+void vs_draw_line_put_vertical(const struct vs_draw *draw, const struct vs_draw_pen *pen, double x,
+			       double from_y, double to_y)
+{
+	x = take_pen(draw, pen, x);
+	cairo_move_to(draw->cr, x, from_y);
+	cairo_line_to(draw->cr, x, to_y);
+	stroke(draw);
+}
+
+void vs_draw_line_put_horizontal(const struct vs_draw *draw, const struct vs_draw_pen *pen,
+				 double y, double from_x, double to_x)
+{
+	y = take_pen(draw, pen, y);
+	cairo_move_to(draw->cr, from_x, y);
+	cairo_line_to(draw->cr, to_x, y);
+	stroke(draw);
+}

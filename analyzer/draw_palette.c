@@ -1,0 +1,81 @@
+#include "draw_palette.h"
+
+#include <stddef.h>
+
+#define RGB(r, g, b)                                  \
+	{                                             \
+		(r) / 255.0, (g) / 255.0, (b) / 255.0 \
+	}
+
+/* Lightness falls from free to live: amber, coral, plum, violet, navy. */
+static const struct vs_palette light = {
+	.page = RGB(255, 255, 255),
+	.plot = RGB(241, 242, 245),
+	.text = RGB(28, 30, 36),
+	.faint = RGB(110, 114, 124),
+	.grid = RGB(214, 217, 223),
+	.failure = RGB(196, 18, 48),
+	.on_failure = RGB(255, 255, 255),
+	.mark = RGB(20, 20, 24),
+	.halo = RGB(255, 255, 255),
+	.phase = {RGB(205, 214, 224), RGB(171, 186, 203)},
+	.ramp = {RGB(250, 184, 62), RGB(236, 122, 84), RGB(192, 72, 124), RGB(118, 48, 140),
+		 RGB(42, 28, 104)},
+};
+
+/* On a dark page it rises: rust, rose, lilac, sky, ice. */
+static const struct vs_palette dark = {
+	.page = RGB(20, 22, 27),
+	.plot = RGB(33, 36, 43),
+	.text = RGB(232, 234, 238),
+	.faint = RGB(152, 157, 168),
+	.grid = RGB(58, 62, 71),
+	.failure = RGB(255, 92, 92),
+	.on_failure = RGB(24, 8, 8),
+	.mark = RGB(255, 255, 255),
+	.halo = RGB(16, 18, 22),
+	.phase = {RGB(58, 66, 78), RGB(84, 95, 111)},
+	.ramp = {RGB(182, 66, 22), RGB(190, 92, 116), RGB(150, 130, 198), RGB(112, 178, 232),
+		 RGB(186, 232, 250)},
+};
+
+const struct vs_palette *vs_draw_palette_get(bool is_dark)
+{
+	return is_dark ? &dark : &light;
+}
+
+static struct vs_color mix(struct vs_color a, struct vs_color b, double share_of_b)
+{
+	return (struct vs_color){
+		.red = a.red + (b.red - a.red) * share_of_b,
+		.green = a.green + (b.green - a.green) * share_of_b,
+		.blue = a.blue + (b.blue - a.blue) * share_of_b,
+	};
+}
+
+struct vs_color vs_draw_palette_get_ramp(const struct vs_palette *palette, double place)
+{
+	double at = place * (VS_PALETTE_STOPS - 1);
+	size_t stop;
+
+	if (at <= 0)
+		return palette->ramp[0];
+	if (at >= VS_PALETTE_STOPS - 1)
+		return palette->ramp[VS_PALETTE_STOPS - 1];
+	stop = (size_t)at;
+	return mix(palette->ramp[stop], palette->ramp[stop + 1], at - (double)stop);
+}
+
+static uint32_t to_byte(double value)
+{
+	return (uint32_t)(value * 255.0 + 0.5);
+}
+
+uint32_t vs_draw_palette_get_cell(const struct vs_palette *palette, double held, double live)
+{
+	struct vs_color color = palette->plot;
+
+	if (held > 0)
+		color = mix(color, vs_draw_palette_get_ramp(palette, live / held), held);
+	return to_byte(color.red) << 16 | to_byte(color.green) << 8 | to_byte(color.blue);
+}

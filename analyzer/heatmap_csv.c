@@ -1,0 +1,54 @@
+#include "heatmap_csv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+static uint64_t get_time(const struct vs_heatmap *heatmap, size_t column)
+{
+	uint64_t ns = (uint64_t)column * heatmap->column_ticks << heatmap->tick_shift;
+	uint64_t window = heatmap->to_ns - heatmap->from_ns;
+
+	return heatmap->from_ns + (ns < window ? ns : window);
+}
+
+static void put_cell(const struct vs_heatmap *heatmap, size_t column, size_t row, FILE *file)
+{
+	size_t cell = row * heatmap->nr_columns + column;
+	double area = (double)vs_heatmap_get_area(heatmap, column, row);
+	uint64_t low = (uint64_t)row * heatmap->row_bytes;
+	uint64_t high = low + heatmap->row_bytes;
+
+	if (!heatmap->held[cell] && !heatmap->live[cell])
+		return;
+	if (high > heatmap->total_bytes)
+		high = heatmap->total_bytes;
+	fprintf(file, "%" PRIu64 ",%" PRIu64 ",0x%" PRIx64 ",0x%" PRIx64 ",%.6f,%.6f\n",
+		get_time(heatmap, column), get_time(heatmap, column + 1),
+		vs_heatmap_unfold(heatmap, low), vs_heatmap_unfold(heatmap, high - 1) + 1,
+		(double)heatmap->held[cell] / area, (double)heatmap->live[cell] / area);
+}
+
+int vs_heatmap_csv_put(const struct vs_heatmap *heatmap, FILE *file)
+{
+	fputs("start_ns,end_ns,first_address,end_address,held,live\n", file);
+	for (size_t column = 0; column < heatmap->nr_columns; column++)
+		for (size_t row = 0; row < heatmap->nr_rows; row++)
+			put_cell(heatmap, column, row, file);
+	return ferror(file) ? -VS_ERR_IO : 0;
+}
+
+int vs_heatmap_csv_write(const struct vs_heatmap *heatmap, const char *path)
+{
+	FILE *file = fopen(path, "we");
+	int err;
+	int saved;
+
+	if (!file)
+		return -VS_ERR_IO;
+	err = vs_heatmap_csv_put(heatmap, file);
+	saved = errno;
+	if (fclose(file) != 0 && !err)
+		return -VS_ERR_IO;
+	errno = saved;
+	return err;
+}

@@ -1,0 +1,26 @@
+#ifndef VS_LIFETIMES_H
+#define VS_LIFETIMES_H
+
+/*
+ * An observer of the replay that turns births and deaths into lifetimes of stretches of addresses:
+ * each is told when it ends, those alive at the end of the trace then. What has no address (arrays,
+ * physical memory) and memory that is not a device's is left out.
+ */
+#include "heatmap.h"
+#include "replay.h"
+
+/* 0, or an error that ends the replay. */
+typedef int (*vs_lifetimes_fn)(void *data, const struct vs_replay_device *device,
+			       const struct vs_lifetime *lifetime);
+
+struct vs_lifetimes {
+	struct vs_observer observer; /* for vs_replay_add_observer */
+	vs_lifetimes_fn tell;
+	void *data;
+	struct vs_id_map starts; /* item id -> start + 1, where it is not the item's birth */
+};
+
+void vs_lifetimes_init(struct vs_lifetimes *lifetimes, vs_lifetimes_fn tell, void *data);
+void vs_lifetimes_fini(struct vs_lifetimes *lifetimes);
+
+#endif

@@ -1,0 +1,40 @@
+#include "map_gather.h"
+
+static const char *get_label(const struct vs_replay *replay, const struct vs_item *item)
+{
+	static const char *const kinds[] = {
+#define VS_MEMORY_KIND(name, text) text,
+#include "memory_kind.def"
+#undef VS_MEMORY_KIND
+	};
+	const struct vs_replay_pool *pool = item->owner ? item->owner : item->pool;
+	const char *api = NULL;
+
+	if (pool && pool->name && *pool->name)
+		return pool->name;
+	if (item->account)
+		api = vs_definitions_get_name(&replay->definitions, item->account->api);
+	return api ? api : kinds[item->kind];
+}
+
+int vs_map_gather_state(struct vs_map_state *map, const struct vs_device_state *state)
+{
+	const struct vs_address_map *from = &state->map;
+	int err = 0;
+
+	map->live_bytes = from->live_bytes;
+	map->reserved_bytes = from->reserved_bytes;
+	map->capacity = state->device->total_size;
+	for (size_t i = 0; i < from->nr_entries && !err; i++) {
+		const struct vs_address_entry *entry = &from->entries[i];
+
+		if (entry->type == VS_ADDRESS_SEGMENT)
+			err = vs_map_add_segment(map, entry->base, entry->size,
+						 get_label(state->then, entry->item),
+						 entry->item->owner != NULL);
+		/* Blocks that are divided further are not live themselves: what is in them is. */
+		else if (entry->type == VS_ADDRESS_BLOCK && !entry->item->owner)
+			err = vs_map_add_block(map, entry->base, entry->size);
+	}
+	return err;
+}

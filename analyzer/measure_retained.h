@@ -1,0 +1,97 @@
+#ifndef VS_MEASURE_RETAINED_H
+#define VS_MEASURE_RETAINED_H
+
+#include "growth.h"
+#include "replay.h"
+
+/*
+ * What is alive at one boundary after the other, by account: docs/analyses.md, "Retained".
+ * Boundaries are the starts of steps, else the ends of outermost phases, else equal intervals.
+ */
+enum vs_boundary_unit {
+	VS_BOUNDARY_STEPS,
+	VS_BOUNDARY_PHASES,
+	VS_BOUNDARY_INTERVALS,
+};
+
+/* How many boundaries are kept. When there are more, every second one is left out, again and again:
+ * memory does not grow with the length of a run. */
+#define VS_RETAINED_MAX       512
+#define VS_RETAINED_INTERVALS 16
+
+struct vs_boundary {
+	uint64_t time_ns;
+	uint64_t number; /* of the step that begins there; else counted from 0 */
+};
+
+struct vs_level {
+	uint32_t boundary;
+	uint64_t bytes;
+};
+
+/* Bytes at boundaries: only those that differ from the one before. */
+struct vs_series {
+	struct vs_level *levels;
+	size_t nr_levels;
+	size_t capacity;
+	bool is_dirty; /* changed since the last boundary */
+};
+
+struct vs_measure_retained {
+	struct vs_observer observer;
+	enum vs_boundary_unit unit;
+	uint64_t start_ns; /* of equal intervals */
+	uint64_t interval_ns;
+	uint64_t nr_passed; /* boundaries so far, kept or not */
+	uint64_t stride;    /* one of so many is kept; a power of two */
+	struct vs_boundary boundaries[VS_RETAINED_MAX];
+	uint32_t nr_boundaries;
+	struct vs_series *accounts; /* by account->index */
+	size_t accounts_capacity;
+	uint32_t *dirty; /* accounts that changed since the last boundary */
+	size_t nr_dirty;
+	size_t dirty_capacity;
+};
+
+/* Times of the first and the last event, for equal intervals. */
+void vs_measure_retained_init(struct vs_measure_retained *measure, enum vs_boundary_unit unit,
+			      uint64_t first_ns, uint64_t last_ns);
+void vs_measure_retained_fini(struct vs_measure_retained *measure);
+
+/* Bytes of an account at every boundary; values has room for nr_boundaries. */
+void vs_measure_retained_get_values(const struct vs_measure_retained *measure,
+				    const struct vs_account *account, uint64_t *values);
+
+/* One account in the story of what stays. */
+struct vs_retained_site {
+	const struct vs_account *account;
+	struct vs_growth growth;
+	uint64_t last_bytes;     /* at the last boundary */
+	uint64_t constant_bytes; /* alive from the second boundary to the last */
+	uint64_t since;          /* number of the boundary before the onset: where it began */
+	uint64_t since_ns;
+};
+
+struct vs_retained {
+	uint32_t nr_boundaries;
+	uint64_t last_live;      /* of the device, at the last boundary */
+	struct vs_growth growth; /* of all growing sites together */
+	uint64_t since;
+	uint64_t since_ns;
+	uint64_t boundary_stride; /* steps between two boundaries that were kept */
+	bool has_forecast;
+	uint64_t steps_to_full; /* until live bytes reach the capacity, at this rate */
+	uint64_t time_to_full_ns;
+	struct vs_retained_site *sites; /* growing ones first, by rate; then by last_bytes */
+	size_t nr_sites;
+	size_t nr_growing;
+};
+
+/* After the end of the replay. */
+VS_MUST_CHECK int vs_measure_retained_sum(struct vs_retained *retained,
+					  const struct vs_measure_retained *measure,
+					  const struct vs_replay *replay,
+					  const struct vs_replay_device *device);
+void vs_measure_retained_fini_sum(struct vs_retained *retained);
+
+#endif

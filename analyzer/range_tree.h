@@ -1,0 +1,47 @@
+#ifndef VS_RANGE_TREE_H
+#define VS_RANGE_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A balanced tree of address ranges that do not overlap, by address. Nodes are embedded in what
+ * they index; the tree owns nothing.
+ */
+struct vs_range {
+	uint64_t base;
+	uint64_t size; /* at least 1; base + size does not wrap */
+	struct vs_range *child[2];
+	int height;
+};
+
+struct vs_range_tree {
+	struct vs_range *root;
+	size_t nr_ranges;
+};
+
+static inline uint64_t vs_range_end(const struct vs_range *range)
+{
+	return range->base + range->size;
+}
+
+/* base and size are set by the caller and overlap no range that is in. */
+void vs_range_tree_insert(struct vs_range_tree *tree, struct vs_range *range);
+void vs_range_tree_remove(struct vs_range_tree *tree, struct vs_range *range);
+
+/* The range that holds the address, or NULL. */
+struct vs_range *vs_range_tree_find(const struct vs_range_tree *tree, uint64_t address);
+
+/* The first range that ends behind the address (holds it or lies above it), or NULL. */
+struct vs_range *vs_range_tree_find_from(const struct vs_range_tree *tree, uint64_t address);
+
+/* The last range that starts below the address, or NULL. */
+struct vs_range *vs_range_tree_find_below(const struct vs_range_tree *tree, uint64_t address);
+
+/* In order of addresses; NULL when there is none. A range may not be removed before its next one is
+ * taken. */
+struct vs_range *vs_range_tree_first(const struct vs_range_tree *tree);
+struct vs_range *vs_range_tree_last(const struct vs_range_tree *tree);
+struct vs_range *vs_range_tree_next(const struct vs_range_tree *tree, const struct vs_range *range);
+
+#endif

@@ -1,0 +1,278 @@
+#ifndef VS_REPLAY_H
+#define VS_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "adoption.h"
+#include "definitions.h"
+#include "error.h"
+#include "id_map.h"
+#include "range_tree.h"
+#include "record.h"
+
+/*
+ * Replays the records of a trace and holds what is true after the last one: segments, handles,
+ * blocks, pools, contexts, phases. Measures and pictures are observers. Memory grows with what is
+ * alive and with sites, never with events. One thread at a time.
+ *
+ * Repair: when something new overlaps something older (an event was lost), the older one is closed
+ * at that moment and counted in nr_overlaps.
+ */
+
+/* ---- What is alive -------------------------------------------------------------------------- */
+
+enum vs_item_class {
+	VS_ITEM_SEGMENT, /* taken from the driver: device, managed, pinned, registered, array, ipc,
+			    vmm */
+	VS_ITEM_BLOCK,   /* of a driver pool (async, graph), or placed in a segment by a pool */
+	VS_ITEM_HANDLE,  /* physical VMM memory; has no address */
+};
+
+/* Whose memory it is. Only VS_DOMAIN_DEVICE counts in totals of devices. */
+enum vs_domain {
+	VS_DOMAIN_DEVICE,
+	VS_DOMAIN_HOST, /* pinned, registered */
+	VS_DOMAIN_PEER, /* ipc: memory of another process */
+	VS_NR_DOMAINS
+};
+
+struct vs_replay_device {
+	uint32_t index; /* from 0, in order of their appearance */
+	uint32_t ordinal;
+	uint32_t compute_capability;
+	bool is_defined; /* by a record; otherwise only mentioned */
+	bool is_simulated;
+	uint8_t uuid[16];
+	char *name;
+	uint64_t total_size;
+
+	/* Now. VS_DOMAIN_DEVICE only; docs/analyses.md, "Live and reserved". */
+	uint64_t live_bytes;
+	uint64_t live_count;
+	uint64_t segment_bytes; /* segments but VMM, and blocks outside any known segment */
+	uint64_t handle_bytes;
+	uint64_t driver_pool_bytes; /* sampled, but never less than the blocks in them */
+
+	/* As the driver told at the latest failure; 0: never. */
+	uint64_t known_free;
+	uint64_t known_total;
+};
+
+struct vs_replay_pool {
+	uint32_t index; /* in replay->pools */
+	uint32_t id;
+	enum vs_pool_owner owner;
+	struct vs_replay_device *device;
+	uint64_t limit_size; /* 0: none known */
+	char *name;
+	bool is_ended;
+
+	/* Now. */
+	uint64_t block_bytes;
+	uint64_t nr_blocks;
+	uint64_t segment_bytes;    /* bytes of the items it places blocks in */
+	uint64_t sampled_reserved; /* driver pools */
+	bool is_sampled;
+};
+
+/* A site, on one device, in one domain: where live bytes are charged. */
+struct vs_account {
+	uint32_t index; /* from 0, without gaps */
+	enum vs_domain domain;
+	struct vs_replay_device *device;
+	const struct vs_site *site;
+	uint32_t api;             /* name of the first API function seen there, or VS_NO_ID */
+	enum vs_memory_kind kind; /* of the first item */
+	bool is_pool;             /* the first item was placed by a described pool */
+	uint64_t live_bytes;
+	uint64_t live_count;
+};
+
+struct vs_reservation {
+	struct vs_range range; /* in replay->reservations */
+	uint64_t id;
+	struct vs_replay_pool *owner; /* blocks are placed in it, at some time of the trace */
+};
+
+struct vs_mapping {
+	struct vs_range range;  /* in replay->mappings */
+	struct vs_item *handle; /* NULL: not known */
+	bool is_owned;          /* mapped where a pool places blocks */
+};
+
+/*
+ * Something that holds memory. `range` is in replay->regions, or in the `blocks` of its parent;
+ * arrays and handles are in neither (replay->arrays, replay->handles, by range.base).
+ */
+struct vs_item {
+	struct vs_range range;
+	uint64_t id; /* number of its birth: the same in every pass over a trace */
+	uint64_t size;
+	uint64_t birth_ns;
+	uint64_t birth_step; /* number of steps begun before; 0: before the first */
+	enum vs_item_class class;
+	enum vs_memory_kind kind;
+	uint32_t context;
+	uint32_t nr_mappings; /* of a handle */
+	uint32_t nr_owned_mappings;
+	bool is_released; /* a handle that only mappings keep alive */
+	bool is_charged;  /* its bytes are live, in `account` */
+	struct vs_account *account;
+	struct vs_replay_device *device; /* never NULL */
+	struct vs_replay_pool *pool;     /* a block's own; NULL for others */
+	struct vs_replay_pool *owner;    /* who places blocks in it, from birth on; NULL: nobody */
+	struct vs_item *parent;          /* a nested block's segment or outer block; NULL: none */
+	struct vs_reservation *reservation; /* of a VMM segment */
+	struct vs_range_tree blocks;        /* struct vs_item by range */
+	uint64_t block_bytes;               /* sum of their sizes */
+	struct vs_item *held; /* its blocks while it is kept for a free that may have failed */
+	struct vs_item *next_held;
+};
+
+struct vs_replay_thread {
+	uint32_t id;
+	uint32_t *phases; /* names, outermost first */
+	size_t nr_phases;
+	size_t phases_capacity;
+	struct vs_item
+		*freed; /* by its latest free, which may yet turn out to have failed; owned */
+	bool has_freed; /* `freed` may be NULL all the same: not known, or still mapped */
+	struct vs_item *released; /* the handle of that free, if mappings keep it alive */
+	enum vs_memory_kind freed_kind;
+	struct vs_replay_device *freed_device;
+};
+
+/* ---- What changes --------------------------------------------------------------------------- */
+
+enum vs_change_type {
+	VS_CHANGE_BORN,        /* after: it is in its tree */
+	VS_CHANGE_DYING,       /* before: it is still there; its blocks have died before it */
+	VS_CHANGE_WILL_RESIZE, /* before: a VMM segment grows, shrinks, merges or splits */
+	VS_CHANGE_RESIZED,     /* after */
+	VS_CHANGE_CHARGED,     /* after: size bytes are live in its account */
+	VS_CHANGE_DISCHARGED,  /* before: they still are */
+	VS_CHANGE_RELEASED,    /* a handle; it dies when its last mapping goes */
+	VS_CHANGE_UNMATCHED,   /* a free of something unknown; item is NULL, kind is what it claimed
+				*/
+	VS_CHANGE_UNFREED, /* a free had failed; RESTORED: it was seen, EVENT: it was not. No item
+			    */
+};
+
+enum vs_change_cause {
+	VS_CAUSE_EVENT,    /* the program asked for it */
+	VS_CAUSE_IMPLICIT, /* context destroyed, device reset, pool ended */
+	VS_CAUSE_PARENT,   /* its segment went */
+	VS_CAUSE_OVERLAP,  /* repaired */
+	VS_CAUSE_RESTORED, /* its free had failed */
+	VS_CAUSE_SHAPE,    /* two VMM segments became one, or one became two */
+};
+
+struct vs_change {
+	enum vs_change_type type;
+	enum vs_change_cause cause;
+	struct vs_item *item;
+	enum vs_memory_kind kind;
+	struct vs_replay_pool *pool;     /* of the item; UNMATCHED: NULL unless a block was meant */
+	struct vs_replay_device *device; /* of the item; for a free without one: what is known */
+};
+
+struct vs_replay;
+
+/* Any of them may be NULL. 0, or a negative error that ends the replay. */
+struct vs_observer {
+	int (*on_change)(struct vs_observer *self, const struct vs_replay *replay,
+			 const struct vs_change *change);
+	/* After the record was applied. Definitions, too. */
+	int (*on_record)(struct vs_observer *self, const struct vs_replay *replay,
+			 const struct vs_record *record);
+	/* Before an event is applied; now_ns is still that of the one before. */
+	int (*before_record)(struct vs_observer *self, const struct vs_replay *replay,
+			     const struct vs_record *record);
+	/* The first instant of the window (--from); before the record that opens it. */
+	int (*on_window)(struct vs_observer *self, const struct vs_replay *replay);
+	int (*on_end)(struct vs_observer *self, const struct vs_replay *replay);
+	struct vs_observer *next;
+};
+
+struct vs_replay_counters {
+	uint64_t nr_records;
+	uint64_t nr_events; /* records that are not definitions */
+	uint64_t nr_lost;
+	uint64_t nr_overlaps;
+	uint64_t nr_orphan_blocks; /* placed outside any known segment */
+	uint64_t nr_unmatched_frees;
+};
+
+struct vs_replay {
+	struct vs_definitions definitions;
+	struct vs_id_map devices_by_ordinal;
+	struct vs_replay_device **devices; /* by ordinal */
+	size_t nr_devices;
+	size_t devices_capacity;
+	struct vs_id_map pools_by_id;
+	struct vs_replay_pool **pools; /* in order of their definition */
+	size_t nr_pools;
+	size_t pools_capacity;
+	struct vs_id_map accounts_by_key;
+	struct vs_account **accounts;
+	size_t nr_accounts;
+	size_t accounts_capacity;
+
+	struct vs_range_tree regions; /* struct vs_item: segments and driver-pool blocks */
+	struct vs_range_tree reservations;
+	struct vs_range_tree mappings;
+	struct vs_id_map arrays;
+	struct vs_id_map handles;
+	struct vs_id_map threads; /* struct vs_replay_thread */
+	uint64_t last_id;
+	uint64_t last_reservation_id;
+
+	uint64_t first_ns;     /* time of the first event */
+	uint64_t now_ns;       /* time of the latest event */
+	uint64_t nr_steps;     /* STEP records so far */
+	uint64_t step_number;  /* of the latest one */
+	uint64_t nr_phases;    /* PHASE_PUSH records so far */
+	uint32_t phase_thread; /* the one that pushed last */
+	bool is_in_window;
+	uint64_t from_ns;
+	struct vs_replay_counters counters;
+
+	struct vs_observer *observers;
+	const struct vs_adoption *adopted; /* second pass */
+	struct vs_adoption *adopting;      /* first pass */
+};
+
+VS_MUST_CHECK int vs_replay_create(struct vs_replay **replay);
+void vs_replay_destroy(struct vs_replay *replay);
+
+/* The observer stays the caller's and outlives the replay. Called in the order they were added. */
+void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observer);
+
+VS_MUST_CHECK int vs_replay_add(struct vs_replay *replay, const struct vs_record *record);
+
+/* No record follows: observers get on_end. What is alive stays as it is. */
+VS_MUST_CHECK int vs_replay_end(struct vs_replay *replay);
+
+/* ---- Questions ------------------------------------------------------------------------------ */
+
+/* Segments, handles and driver pools. */
+uint64_t vs_replay_get_reserved(const struct vs_replay_device *device);
+
+/* NULL when the trace does not mention it. */
+struct vs_replay_device *vs_replay_get_device(const struct vs_replay *replay, uint32_t ordinal);
+struct vs_replay_pool *vs_replay_get_pool(const struct vs_replay *replay, uint32_t id);
+
+/* Innermost phase of the thread, else the one pushed last by any thread; NULL: none is open. */
+const char *vs_replay_get_phase(const struct vs_replay *replay, uint32_t thread);
+
+enum vs_domain vs_replay_get_domain(enum vs_memory_kind kind);
+
+/* Placed by a described or a framework's pool, not by the driver. */
+bool vs_replay_is_pool_block(const struct vs_item *item);
+
+/* Whether a record is an event: has a time. */
+bool vs_replay_is_event(const struct vs_record *record);
+
+#endif

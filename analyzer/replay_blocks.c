@@ -1,0 +1,175 @@
+/* Blocks that pools place in segments, and in each other's blocks. */
+#include "replay_items.h"
+
+/* How deep pools may stand in each other: far more than anybody does. */
+#define MAX_DEPTH 16
+
+static bool holds(const struct vs_item *item, uint64_t base, uint64_t end)
+{
+	return item->range.base <= base && vs_range_end(&item->range) >= end;
+}
+
+static bool is_orphan(const struct vs_item *item)
+{
+	return vs_replay_is_pool_block(item) && !item->parent;
+}
+
+/* The innermost thing that holds [base, end) and is not a block of the same pool. */
+static struct vs_item *find_parent(const struct vs_replay *replay, uint32_t pool, uint64_t base,
+				   uint64_t end)
+{
+	const struct vs_range_tree *tree = &replay->regions;
+	struct vs_item *parent = NULL, *item;
+	struct vs_range *range;
+	int depth;
+
+	for (depth = 0; depth < MAX_DEPTH; depth++) {
+		range = vs_range_tree_find(tree, base);
+		item = range ? vs_replay_items_of(range) : NULL;
+		if (!item || !holds(item, base, end))
+			break;
+		if (vs_replay_is_pool_block(item) && item->pool->id == pool)
+			break;
+		parent = item;
+		tree = &item->blocks;
+	}
+	return parent;
+}
+
+/*
+ * No known segment holds all of it. What lies in one is cut off: a segment is better known than a
+ * block's size. Returns the end, or base if nothing remains.
+ */
+static uint64_t cut_orphan(const struct vs_replay *replay, uint64_t base, uint64_t end)
+{
+	struct vs_range *range = vs_range_tree_find_from(&replay->regions, base);
+
+	while (range && is_orphan(vs_replay_items_of(range)))
+		range = vs_range_tree_next(&replay->regions, range);
+	if (!range || range->base >= end)
+		return end;
+	if (range->base > base)
+		return range->base;
+	return base;
+}
+
+static int clear_siblings(struct vs_replay *replay, struct vs_item *parent, uint64_t base,
+			  uint64_t end)
+{
+	struct vs_range *range;
+	int err;
+
+	while ((range = vs_range_tree_find_from(&parent->blocks, base)) && range->base < end) {
+		err = vs_replay_items_close(replay, vs_replay_items_of(range), VS_CAUSE_OVERLAP,
+					    NULL);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int clear_orphans(struct vs_replay *replay, struct vs_birth *birth, uint64_t end)
+{
+	struct vs_range *range = vs_range_tree_find(&replay->regions, birth->address);
+
+	replay->counters.nr_orphan_blocks++;
+	end = cut_orphan(replay, birth->address, end);
+	if (end == birth->address && range) {
+		/* It begins in a segment and reaches beyond it. */
+		birth->parent = vs_replay_items_of(range);
+		birth->size = vs_range_end(range) - birth->address;
+		return clear_siblings(replay, birth->parent, birth->address, vs_range_end(range));
+	}
+	birth->size = birth->size ? end - birth->address : 0;
+	return vs_replay_items_clear(replay, birth->address, end);
+}
+
+int vs_replay_blocks_alloc(struct vs_replay *replay, const struct vs_block_alloc *alloc)
+{
+	struct vs_replay_pool *pool = vs_replay_get_pool(replay, alloc->pool);
+	uint64_t base = alloc->address, size = alloc->size, end;
+	struct vs_item *block;
+	struct vs_birth birth;
+	int err;
+
+	if (!pool || !base || base == UINT64_MAX)
+		return 0;
+	if (size > UINT64_MAX - base)
+		size = UINT64_MAX - base;
+	end = base + (size ? size : 1);
+	birth = (struct vs_birth){.class = VS_ITEM_BLOCK,
+				  .kind = VS_MEMORY_DEVICE,
+				  .device = pool->device,
+				  .address = base,
+				  .size = size,
+				  .stack = alloc->stack,
+				  .pool = pool,
+				  .parent = find_parent(replay, pool->id, base, end)};
+	if (birth.parent)
+		err = clear_siblings(replay, birth.parent, base, end);
+	else
+		err = clear_orphans(replay, &birth, end);
+	if (err)
+		return err;
+	if (birth.parent) {
+		birth.device = birth.parent->device;
+		birth.kind = birth.parent->kind;
+		err = vs_replay_items_adopt(replay, birth.parent, pool);
+	}
+	return err ? err : vs_replay_items_bear(replay, &birth, &block);
+}
+
+static struct vs_item *find_block(const struct vs_replay *replay, uint32_t pool, uint64_t address)
+{
+	const struct vs_range_tree *tree = &replay->regions;
+	struct vs_range *range;
+	struct vs_item *item;
+
+	while ((range = vs_range_tree_find(tree, address))) {
+		item = vs_replay_items_of(range);
+		if (vs_replay_is_pool_block(item) && item->pool->id == pool &&
+		    range->base == address)
+			return item;
+		tree = &item->blocks;
+	}
+	return NULL;
+}
+
+int vs_replay_blocks_free(struct vs_replay *replay, const struct vs_block_free *record)
+{
+	struct vs_replay_pool *pool = vs_replay_get_pool(replay, record->pool);
+	struct vs_item *block = find_block(replay, record->pool, record->address);
+
+	if (!pool || !record->address)
+		return 0;
+	if (block)
+		return vs_replay_items_close(replay, block, VS_CAUSE_EVENT, NULL);
+	replay->counters.nr_unmatched_frees++;
+	return vs_replay_items_tell_free(replay, VS_CHANGE_UNMATCHED, VS_CAUSE_EVENT,
+					 VS_MEMORY_DEVICE, pool, pool->device);
+}
+
+static int end_blocks(struct vs_replay *replay, struct vs_range_tree *tree,
+		      const struct vs_replay_pool *pool)
+{
+	struct vs_range *range = vs_range_tree_first(tree);
+	uint64_t next;
+	int err = 0;
+
+	while (range && !err) {
+		struct vs_item *item = vs_replay_items_of(range);
+
+		next = vs_range_end(range);
+		if (vs_replay_is_pool_block(item) && item->pool == pool)
+			err = vs_replay_items_close(replay, item, VS_CAUSE_IMPLICIT, NULL);
+		else if (item->blocks.root)
+			err = end_blocks(replay, &item->blocks, pool);
+		range = vs_range_tree_find_from(tree, next);
+	}
+	return err;
+}
+
+int vs_replay_blocks_end_pool(struct vs_replay *replay, struct vs_replay_pool *pool)
+{
+	return pool->nr_blocks ? end_blocks(replay, &replay->regions, pool) : 0;
+}

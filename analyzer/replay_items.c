@@ -1,0 +1,412 @@
+#include "replay_items.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+
+static int insert_device(struct vs_replay *replay, struct vs_replay_device *device)
+{
+	size_t at = replay->nr_devices;
+	int err = VS_GROW(replay->devices, replay->devices_capacity, replay->nr_devices + 1);
+
+	if (err)
+		return err;
+	err = vs_id_map_put(&replay->devices_by_ordinal, device->ordinal, device);
+	if (err)
+		return err;
+	for (; at > 0 && replay->devices[at - 1]->ordinal > device->ordinal; at--)
+		replay->devices[at] = replay->devices[at - 1];
+	replay->devices[at] = device;
+	replay->nr_devices++;
+	return 0;
+}
+
+int vs_replay_items_get_device(struct vs_replay *replay, uint32_t ordinal,
+			       struct vs_replay_device **device)
+{
+	int err;
+
+	if (ordinal == VS_NO_DEVICE && replay->nr_devices) {
+		*device = replay->devices[0];
+		return 0;
+	}
+	if (ordinal == VS_NO_DEVICE)
+		ordinal = 0;
+	*device = vs_id_map_get(&replay->devices_by_ordinal, ordinal);
+	if (*device)
+		return 0;
+	*device = calloc(1, sizeof(**device));
+	if (!*device)
+		return -VS_ERR_NO_MEMORY;
+	(*device)->index = (uint32_t)replay->nr_devices;
+	(*device)->ordinal = ordinal;
+	err = insert_device(replay, *device);
+	if (err)
+		free(*device);
+	return err;
+}
+
+int vs_replay_items_get_thread(struct vs_replay *replay, uint32_t id,
+			       struct vs_replay_thread **thread)
+{
+	int err;
+
+	*thread = vs_id_map_get(&replay->threads, id);
+	if (*thread)
+		return 0;
+	*thread = calloc(1, sizeof(**thread));
+	if (!*thread)
+		return -VS_ERR_NO_MEMORY;
+	(*thread)->id = id;
+	err = vs_id_map_put(&replay->threads, id, *thread);
+	if (err)
+		free(*thread);
+	return err;
+}
+
+int vs_replay_items_get_account(struct vs_replay *replay, struct vs_replay_device *device,
+				enum vs_domain domain, uint32_t stack, struct vs_account **account)
+{
+	const struct vs_site *site = vs_definitions_get_site(&replay->definitions, stack);
+	uint64_t key = (uint64_t)site->index << 32 | device->index << 2 | domain;
+	int err;
+
+	*account = vs_id_map_get(&replay->accounts_by_key, key);
+	if (*account)
+		return 0;
+	err = VS_GROW(replay->accounts, replay->accounts_capacity, replay->nr_accounts + 1);
+	if (err)
+		return err;
+	*account = calloc(1, sizeof(**account));
+	if (!*account)
+		return -VS_ERR_NO_MEMORY;
+	err = vs_id_map_put(&replay->accounts_by_key, key, *account);
+	if (err) {
+		free(*account);
+		return err;
+	}
+	(*account)->index = (uint32_t)replay->nr_accounts;
+	(*account)->site = site;
+	(*account)->device = device;
+	(*account)->domain = domain;
+	replay->accounts[replay->nr_accounts++] = *account;
+	return 0;
+}
+
+static int tell(struct vs_replay *replay, const struct vs_change *change)
+{
+	struct vs_observer *observer;
+	int err = 0;
+
+	for (observer = replay->observers; observer && !err; observer = observer->next)
+		if (observer->on_change)
+			err = observer->on_change(observer, replay, change);
+	return err;
+}
+
+int vs_replay_items_tell(struct vs_replay *replay, enum vs_change_type type,
+			 enum vs_change_cause cause, struct vs_item *item)
+{
+	return tell(replay,
+		    &(struct vs_change){type, cause, item, item->kind, item->pool, item->device});
+}
+
+int vs_replay_items_tell_free(struct vs_replay *replay, enum vs_change_type type,
+			      enum vs_change_cause cause, enum vs_memory_kind kind,
+			      struct vs_replay_pool *pool, struct vs_replay_device *device)
+{
+	int err = 0;
+
+	if (!device)
+		err = vs_replay_items_get_device(replay, VS_NO_DEVICE, &device);
+	if (err)
+		return err;
+	return tell(replay, &(struct vs_change){type, cause, NULL, kind, pool, device});
+}
+
+/* ---- Totals --------------------------------------------------------------------------------- */
+
+void vs_replay_items_set_driver_pool(struct vs_replay_pool *pool, uint64_t block_bytes,
+				     uint64_t sampled_reserved)
+{
+	uint64_t *total = &pool->device->driver_pool_bytes;
+
+	/* A sample is older than the latest allocation: it never says less than the blocks. */
+	*total -= pool->sampled_reserved > pool->block_bytes ? pool->sampled_reserved
+							     : pool->block_bytes;
+	pool->block_bytes = block_bytes;
+	pool->sampled_reserved = sampled_reserved;
+	*total += pool->sampled_reserved > pool->block_bytes ? pool->sampled_reserved
+							     : pool->block_bytes;
+}
+
+static bool is_in_driver_pool(const struct vs_item *item)
+{
+	return item->class == VS_ITEM_BLOCK && item->pool->owner == VS_POOL_DRIVER;
+}
+
+/* sign: 1 at birth, -1 at death. */
+static void count(struct vs_item *item, int sign)
+{
+	uint64_t size = sign > 0 ? item->size : 0 - item->size;
+	bool is_on_device = vs_replay_get_domain(item->kind) == VS_DOMAIN_DEVICE;
+
+	if (item->pool) {
+		item->pool->nr_blocks += (uint64_t)(int64_t)sign;
+		if (is_in_driver_pool(item))
+			vs_replay_items_set_driver_pool(item->pool, item->pool->block_bytes + size,
+							item->pool->sampled_reserved);
+		else
+			item->pool->block_bytes += size;
+	}
+	if (item->owner)
+		item->owner->segment_bytes += size;
+	if (item->class == VS_ITEM_HANDLE)
+		item->device->handle_bytes += size;
+	else if (item->parent)
+		item->parent->block_bytes += size;
+	else if (is_on_device && !is_in_driver_pool(item) && !item->reservation)
+		item->device->segment_bytes += size;
+}
+
+static int set_charge(struct vs_replay *replay, struct vs_item *item, bool is_live)
+{
+	struct vs_account *account = item->account;
+	uint64_t size = is_live ? item->size : 0 - item->size, one = is_live ? 1 : UINT64_MAX;
+	int err = 0;
+
+	if (is_live == item->is_charged)
+		return 0;
+	if (!is_live)
+		err = vs_replay_items_tell(replay, VS_CHANGE_DISCHARGED, VS_CAUSE_EVENT, item);
+	if (err)
+		return err;
+	item->is_charged = is_live;
+	account->live_bytes += size;
+	account->live_count += one;
+	if (account->domain == VS_DOMAIN_DEVICE) {
+		item->device->live_bytes += size;
+		item->device->live_count += one;
+	}
+	if (is_live)
+		err = vs_replay_items_tell(replay, VS_CHANGE_CHARGED, VS_CAUSE_EVENT, item);
+	return err;
+}
+
+int vs_replay_items_settle(struct vs_replay *replay, struct vs_item *item)
+{
+	bool is_live = !item->owner && !item->reservation;
+
+	/* Physical memory is live while it is mapped where nobody places blocks. */
+	if (item->class == VS_ITEM_HANDLE)
+		is_live = item->nr_mappings && !item->nr_owned_mappings;
+	return set_charge(replay, item, is_live);
+}
+
+/* ---- Birth ---------------------------------------------------------------------------------- */
+
+static struct vs_replay_pool *find_owner(const struct vs_replay *replay, const struct vs_item *item)
+{
+	void *value;
+
+	if (item->reservation)
+		return item->reservation->owner;
+	if (!replay->adopted || item->class == VS_ITEM_HANDLE)
+		return NULL;
+	value = vs_id_map_get(&replay->adopted->pools, item->id);
+	return value ? vs_replay_get_pool(replay, (uint32_t)(uintptr_t)value - 1) : NULL;
+}
+
+static int place(struct vs_replay *replay, struct vs_item *item)
+{
+	if (item->class == VS_ITEM_HANDLE)
+		return vs_id_map_put(&replay->handles, item->range.base, item);
+	if (item->kind == VS_MEMORY_ARRAY && !item->parent && item->class == VS_ITEM_SEGMENT)
+		return vs_id_map_put(&replay->arrays, item->range.base, item);
+	vs_range_tree_insert(item->parent ? &item->parent->blocks : &replay->regions, &item->range);
+	return 0;
+}
+
+static void displace(struct vs_replay *replay, struct vs_item *item)
+{
+	if (item->class == VS_ITEM_HANDLE) {
+		/* A released one is no longer there, and its number may have a new owner. */
+		if (!item->is_released)
+			vs_id_map_remove(&replay->handles, item->range.base);
+	} else if (item->kind == VS_MEMORY_ARRAY && !item->parent &&
+		   item->class == VS_ITEM_SEGMENT) {
+		vs_id_map_remove(&replay->arrays, item->range.base);
+	} else {
+		vs_range_tree_remove(item->parent ? &item->parent->blocks : &replay->regions,
+				     &item->range);
+	}
+}
+
+static int announce(struct vs_replay *replay, struct vs_item *item, enum vs_change_cause cause)
+{
+	int err;
+
+	count(item, 1);
+	err = vs_replay_items_tell(replay, VS_CHANGE_BORN, cause, item);
+	return err ? err : vs_replay_items_settle(replay, item);
+}
+
+/* Sizes from a damaged trace must not wrap around, and a range is never empty. */
+static uint64_t get_extent(uint64_t base, uint64_t size)
+{
+	if (!size)
+		size = 1;
+	return size > UINT64_MAX - base ? UINT64_MAX - base : size;
+}
+
+int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
+			 struct vs_item **out)
+{
+	struct vs_item *item;
+	enum vs_domain domain = vs_replay_get_domain(birth->kind);
+	struct vs_account *account;
+	int err;
+
+	err = vs_replay_items_get_account(replay, birth->device, domain, birth->stack, &account);
+	if (err)
+		return err;
+	if (account->api == VS_NO_ID)
+		account->api = birth->api;
+	item = calloc(1, sizeof(*item));
+	if (!item)
+		return -VS_ERR_NO_MEMORY;
+	item->range.base = birth->address == UINT64_MAX ? UINT64_MAX - 1 : birth->address;
+	item->range.size = get_extent(item->range.base, birth->size);
+	item->id = ++replay->last_id;
+	item->size = birth->size;
+	item->birth_ns = replay->now_ns;
+	item->birth_step = replay->nr_steps;
+	item->class = birth->class;
+	item->kind = birth->kind;
+	item->context = birth->context;
+	item->account = account;
+	item->device = birth->device;
+	item->pool = birth->pool;
+	item->parent = birth->parent;
+	item->reservation = birth->reservation;
+	item->owner = find_owner(replay, item);
+	err = place(replay, item);
+	if (err) {
+		free(item);
+		return err;
+	}
+	*out = item;
+	return announce(replay, item, birth->cause);
+}
+
+int vs_replay_items_adopt(struct vs_replay *replay, struct vs_item *item,
+			  struct vs_replay_pool *pool)
+{
+	void *value = (void *)((uintptr_t)pool->id + 1);
+	int err = 0;
+
+	if (item->reservation)
+		return vs_replay_vmm_adopt(replay, item->reservation, pool);
+	if (replay->adopting && !vs_id_map_get(&replay->adopting->pools, item->id))
+		err = vs_id_map_put(&replay->adopting->pools, item->id, value);
+	if (err || item->owner)
+		return err;
+	item->owner = pool;
+	pool->segment_bytes += item->size;
+	return vs_replay_items_settle(replay, item);
+}
+
+/* ---- Death ---------------------------------------------------------------------------------- */
+
+static int close_blocks(struct vs_replay *replay, struct vs_item *item, bool keep)
+{
+	struct vs_range *range;
+	struct vs_item *kept;
+	int err;
+
+	while ((range = vs_range_tree_first(&item->blocks))) {
+		err = vs_replay_items_close(replay, vs_replay_items_of(range), VS_CAUSE_PARENT,
+					    keep ? &kept : NULL);
+		if (err)
+			return err;
+		if (keep) {
+			kept->next_held = item->held;
+			item->held = kept;
+		}
+	}
+	return 0;
+}
+
+int vs_replay_items_close(struct vs_replay *replay, struct vs_item *item,
+			  enum vs_change_cause cause, struct vs_item **keep)
+{
+	int err = close_blocks(replay, item, keep);
+
+	if (!err)
+		err = set_charge(replay, item, false);
+	if (!err)
+		err = vs_replay_items_tell(replay, VS_CHANGE_DYING, cause, item);
+	if (err)
+		return err;
+	displace(replay, item);
+	count(item, -1);
+	if (cause == VS_CAUSE_OVERLAP)
+		replay->counters.nr_overlaps++;
+	if (keep)
+		*keep = item;
+	else
+		vs_replay_items_destroy(item);
+	return 0;
+}
+
+void vs_replay_items_destroy(struct vs_item *item)
+{
+	struct vs_item *block;
+
+	while ((block = item->held)) {
+		item->held = block->next_held;
+		vs_replay_items_destroy(block);
+	}
+	free(item);
+}
+
+int vs_replay_items_restore(struct vs_replay *replay, struct vs_item *item)
+{
+	struct vs_item *block;
+	int err;
+
+	err = place(replay, item);
+	if (err) {
+		vs_replay_items_destroy(item);
+		return err;
+	}
+	item->next_held = NULL;
+	err = announce(replay, item, VS_CAUSE_RESTORED);
+	while (!err && (block = item->held)) {
+		item->held = block->next_held;
+		err = vs_replay_items_restore(replay, block);
+	}
+	return err;
+}
+
+int vs_replay_items_clear(struct vs_replay *replay, uint64_t base, uint64_t end)
+{
+	struct vs_range *range;
+	struct vs_item *item;
+	uint64_t start;
+	int err;
+
+	while ((range = vs_range_tree_find_from(&replay->regions, base)) && range->base < end) {
+		item = vs_replay_items_of(range);
+		start = base > range->base ? base : range->base;
+		if (item->reservation)
+			err = vs_replay_vmm_unmap(replay, start, end - start, VS_CAUSE_OVERLAP);
+		else
+			err = vs_replay_items_close(replay, item, VS_CAUSE_OVERLAP, NULL);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,91 @@
+#ifndef VS_REPLAY_ITEMS_H
+#define VS_REPLAY_ITEMS_H
+
+/* Inside of the replay: birth, death and accounting of items. Only replay*.c include this. */
+#include "replay.h"
+
+/* Get or make. -VS_ERR_NO_MEMORY. VS_NO_DEVICE: the first one. */
+VS_MUST_CHECK int vs_replay_items_get_device(struct vs_replay *replay, uint32_t ordinal,
+					     struct vs_replay_device **device);
+VS_MUST_CHECK int vs_replay_items_get_thread(struct vs_replay *replay, uint32_t id,
+					     struct vs_replay_thread **thread);
+VS_MUST_CHECK int vs_replay_items_get_account(struct vs_replay *replay,
+					      struct vs_replay_device *device,
+					      enum vs_domain domain, uint32_t stack,
+					      struct vs_account **account);
+
+/* Tell all observers. device: NULL is the first one. */
+VS_MUST_CHECK int vs_replay_items_tell(struct vs_replay *replay, enum vs_change_type type,
+				       enum vs_change_cause cause, struct vs_item *item);
+VS_MUST_CHECK int vs_replay_items_tell_free(struct vs_replay *replay, enum vs_change_type type,
+					    enum vs_change_cause cause, enum vs_memory_kind kind,
+					    struct vs_replay_pool *pool,
+					    struct vs_replay_device *device);
+
+/* What a new item starts with. */
+struct vs_birth {
+	enum vs_item_class class;
+	enum vs_memory_kind kind;
+	struct vs_replay_device *device;
+	uint64_t address;
+	uint64_t size;
+	uint32_t stack;
+	uint32_t api;
+	uint32_t context;
+	struct vs_replay_pool *pool;
+	struct vs_item *parent;
+	struct vs_reservation *reservation;
+	enum vs_change_cause cause;
+};
+
+/* Makes it, puts it into its tree or map (where nothing overlaps it), counts it, tells. */
+VS_MUST_CHECK int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
+				       struct vs_item **item);
+
+/*
+ * Takes an item out with everything in it. With `keep` it is returned there, to be restored or
+ * destroyed; otherwise it is freed. Never for a VMM segment: vs_replay_vmm_unmap.
+ */
+VS_MUST_CHECK int vs_replay_items_close(struct vs_replay *replay, struct vs_item *item,
+					enum vs_change_cause cause, struct vs_item **keep);
+VS_MUST_CHECK int vs_replay_items_restore(struct vs_replay *replay, struct vs_item *item);
+void vs_replay_items_destroy(struct vs_item *item);
+
+/* Makes or ends the charge of an item according to its owner and mappings. */
+VS_MUST_CHECK int vs_replay_items_settle(struct vs_replay *replay, struct vs_item *item);
+
+/* A pool places blocks in the item, as is known only now: late, when there was no first pass. */
+VS_MUST_CHECK int vs_replay_items_adopt(struct vs_replay *replay, struct vs_item *item,
+					struct vs_replay_pool *pool);
+
+/* Bytes of a driver pool in its device's total. */
+void vs_replay_items_set_driver_pool(struct vs_replay_pool *pool, uint64_t block_bytes,
+				     uint64_t sampled_reserved);
+
+/* Closes what overlaps in the regions. */
+VS_MUST_CHECK int vs_replay_items_clear(struct vs_replay *replay, uint64_t base, uint64_t end);
+
+/* replay_vmm.c */
+VS_MUST_CHECK int vs_replay_vmm_reserve(struct vs_replay *replay, const struct vs_reserve *reserve);
+VS_MUST_CHECK int vs_replay_vmm_unreserve(struct vs_replay *replay,
+					  const struct vs_reserve *reserve);
+VS_MUST_CHECK int vs_replay_vmm_map(struct vs_replay *replay, const struct vs_map *map);
+VS_MUST_CHECK int vs_replay_vmm_unmap(struct vs_replay *replay, uint64_t base, uint64_t size,
+				      enum vs_change_cause cause);
+VS_MUST_CHECK int vs_replay_vmm_adopt(struct vs_replay *replay, struct vs_reservation *reservation,
+				      struct vs_replay_pool *pool);
+void vs_replay_vmm_fini(struct vs_replay *replay);
+
+/* replay_blocks.c */
+VS_MUST_CHECK int vs_replay_blocks_alloc(struct vs_replay *replay,
+					 const struct vs_block_alloc *alloc);
+VS_MUST_CHECK int vs_replay_blocks_free(struct vs_replay *replay, const struct vs_block_free *free);
+/* All blocks of a pool go. */
+VS_MUST_CHECK int vs_replay_blocks_end_pool(struct vs_replay *replay, struct vs_replay_pool *pool);
+
+static inline struct vs_item *vs_replay_items_of(struct vs_range *range)
+{
+	return (struct vs_item *)(void *)range; /* its first member */
+}
+
+#endif

@@ -1,0 +1,327 @@
+#include "report_json.h"
+
+#include <stdlib.h>
+
+#include "site_order.h"
+
+static const char *const kind_names[] = {
+#define VS_MEMORY_KIND(name, text) [VS_MEMORY_##name] = text,
+#include "memory_kind.def"
+#undef VS_MEMORY_KIND
+};
+
+static const char *const unit_names[] = {
+	[VS_BOUNDARY_STEPS] = "step",
+	[VS_BOUNDARY_PHASES] = "phase",
+	[VS_BOUNDARY_INTERVALS] = "interval",
+};
+
+void vs_report_json_put_counts(struct vs_json *json, const struct vs_counts *counts)
+{
+	vs_json_put_number(json, "allocs", counts->allocs);
+	vs_json_put_number(json, "frees", counts->frees);
+	vs_json_put_number(json, "failed_allocs", counts->failed_allocs);
+	vs_json_put_number(json, "failed_frees", counts->failed_frees);
+	vs_json_put_number(json, "implicit_frees", counts->implicit_frees);
+	vs_json_put_number(json, "bytes_allocated", counts->bytes_allocated);
+	vs_json_put_number(json, "peak_bytes", counts->peak_bytes);
+	vs_json_put_number(json, "live_at_end_count", counts->live_at_end_count);
+	vs_json_put_number(json, "live_at_end_bytes", counts->live_at_end_bytes);
+}
+
+void vs_report_json_put_kinds(struct vs_story *story, const struct vs_replay_device *device)
+{
+	const struct vs_analysis *analysis = &story->analysis;
+	struct vs_counts sum = vs_measure_counts_sum(&analysis->counts, device);
+	struct vs_json *json = story->json;
+	int kind;
+
+	vs_json_put_number(json, "allocs", sum.allocs);
+	vs_json_put_number(json, "frees", sum.frees);
+	vs_json_put_number(json, "failed_allocs", sum.failed_allocs);
+	vs_json_put_number(json, "ooms", vs_failures_count_device(&analysis->failures, device));
+	vs_json_put_number(json, "live_at_end_count", device->live_count);
+	vs_json_put_number(json, "live_at_end_bytes", device->live_bytes);
+	vs_json_put_number(json, "reserved_at_end_bytes", vs_replay_get_reserved(device));
+	vs_json_begin_object(json, "memory_kinds");
+	for (kind = 0; kind < VS_NR_MEMORY_KINDS; kind++) {
+		vs_json_begin_object(json, kind_names[kind]);
+		vs_report_json_put_counts(json,
+					  vs_measure_counts_get_kind(&analysis->counts, device,
+								     (enum vs_memory_kind)kind));
+		vs_json_end_object(json);
+	}
+	vs_json_end_object(json);
+}
+
+/* ---- Failures ------------------------------------------------------------------------------- */
+
+static int put_group(struct vs_story *story, const struct vs_failure_group *group)
+{
+	struct vs_json *json = story->json;
+	int err;
+
+	vs_json_begin_object(json, NULL);
+	vs_json_put_text(json, "pool", group->pool ? group->pool->name : NULL);
+	vs_json_put_text(json, "kind", group->pool ? NULL : kind_names[group->kind]);
+	vs_json_put_number(json, "failed", group->nr_failed);
+	vs_json_put_number(json, "recovered", group->nr_recovered);
+	vs_json_put_number(json, "ooms", group->nr_ooms);
+	vs_json_put_number(json, "first_ns", group->first_ns);
+	vs_json_put_number(json, "last_ns", group->last_ns);
+	err = vs_story_put_json_site(story, group->site, group->api);
+	if (err)
+		return err;
+	vs_json_end_object(json);
+	return 0;
+}
+
+static void put_cause(struct vs_story *story, const struct vs_device_state *state)
+{
+	const struct vs_failure *failure = &state->oom->last_oom;
+	const struct vs_cause *cause = &state->cause;
+	struct vs_json *json = story->json;
+	uint64_t below =
+		cause->pool ? vs_hole_set_get_below(&cause->pool->holes, failure->size) : 0;
+
+	vs_json_begin_object(json, "last_oom");
+	vs_story_put_json_instant(story, "at", &failure->at);
+	vs_json_put_number(json, "requested_bytes", failure->size);
+	vs_json_put_text(json, "pool", state->oom->pool ? state->oom->pool->name : NULL);
+	if (cause->is_free_known)
+		vs_json_put_number(json, "free_bytes", cause->free_size);
+	else
+		vs_json_put_null(json, "free_bytes");
+	vs_json_put_text(json, "cause", vs_cause_name(cause->kind));
+	vs_json_put_number(json, "hole_bytes", cause->hole_bytes);
+	vs_json_put_number(json, "largest_hole_bytes", cause->largest_hole);
+	vs_json_put_number(json, "holes_below_request_bytes", below);
+	vs_json_put_real(json, "holes_below_request_share",
+			 cause->hole_bytes ? (double)below / (double)cause->hole_bytes : 0);
+	vs_json_put_number(json, "lacking_bytes", cause->lacking);
+	vs_json_end_object(json);
+}
+
+int vs_report_json_put_failures(struct vs_story *story, const struct vs_device_state *state)
+{
+	const struct vs_failures *failures = &story->analysis.failures;
+	struct vs_json *json = story->json;
+	size_t i;
+	int err;
+
+	vs_json_begin_array(json, "failures");
+	for (i = 0; i < failures->nr_groups; i++) {
+		if (failures->groups[i]->device != state->device)
+			continue;
+		err = put_group(story, failures->groups[i]);
+		if (err)
+			return err;
+	}
+	vs_json_end_array(json);
+	if (state->oom)
+		put_cause(story, state);
+	else
+		vs_json_put_null(json, "last_oom");
+	return 0;
+}
+
+/* ---- At an instant -------------------------------------------------------------------------- */
+
+static void put_pool_state(struct vs_json *json, const struct vs_address_pool *pool)
+{
+	static const struct vs_address_pool none;
+
+	if (!pool)
+		pool = &none;
+	vs_json_put_number(json, "held_bytes", pool->segment_bytes);
+	vs_json_put_number(json, "segments", pool->nr_segments);
+	vs_json_put_number(json, "block_bytes", pool->block_bytes);
+	vs_json_put_number(json, "blocks", pool->nr_blocks);
+	vs_json_put_number(json, "hole_bytes", pool->holes.total_bytes);
+	vs_json_put_number(json, "holes", pool->holes.nr_holes);
+	vs_json_put_number(json, "largest_hole_bytes", vs_hole_set_get_largest(&pool->holes));
+	vs_json_put_number(json, "releasable_bytes", pool->releasable_bytes);
+	vs_json_put_real(json, "fragmentation", vs_hole_set_get_share(&pool->holes));
+	vs_json_put_real(json, "scatter", vs_hole_set_get_scatter(&pool->holes));
+}
+
+static const char *get_owner(enum vs_pool_owner owner)
+{
+	return owner == VS_POOL_FRAMEWORK ? "framework" : "program";
+}
+
+void vs_report_json_put_pools(struct vs_story *story, const struct vs_device_state *state)
+{
+	const struct vs_analysis *analysis = &story->analysis;
+	struct vs_json *json = story->json;
+	const struct vs_replay_pool *then;
+	size_t i;
+
+	vs_json_begin_array(json, "pools");
+	for (i = 0; i < analysis->replay->nr_pools; i++) {
+		const struct vs_replay_pool *pool = analysis->replay->pools[i];
+
+		if (pool->device != state->device || pool->owner == VS_POOL_DRIVER)
+			continue;
+		then = i < state->then->nr_pools ? state->then->pools[i] : NULL;
+		vs_json_begin_object(json, NULL);
+		vs_json_put_text(json, "name", pool->name);
+		vs_json_put_text(json, "owner", get_owner(pool->owner));
+		vs_json_put_number(json, "limit_bytes", pool->limit_size);
+		vs_json_put_number(json, "ooms", vs_failures_count_pool(&analysis->failures, pool));
+		vs_report_json_put_counts(json,
+					  vs_measure_counts_get_pool(&analysis->counts, pool));
+		vs_json_begin_object(json, "then");
+		put_pool_state(json, then ? vs_address_map_get_pool(&state->map, then) : NULL);
+		vs_json_end_object(json);
+		vs_json_end_object(json);
+	}
+	vs_json_end_array(json);
+}
+
+void vs_report_json_put_where(struct vs_story *story, const struct vs_device_state *state)
+{
+	struct vs_whereabouts where;
+	struct vs_json *json = story->json;
+
+	vs_device_state_get_whereabouts(state, &where);
+	vs_json_begin_object(json, "where");
+	vs_json_put_number(json, "total_bytes", where.total_bytes);
+	vs_json_put_number(json, "reserved_bytes", state->map.reserved_bytes);
+	vs_json_put_number(json, "live_bytes", where.live_bytes);
+	vs_json_put_number(json, "hole_bytes", where.hole_bytes);
+	vs_json_put_number(json, "cached_bytes", where.cached_bytes);
+	if (where.is_free_known) {
+		vs_json_put_number(json, "outside_bytes", where.outside_bytes);
+		vs_json_put_number(json, "not_taken_bytes", where.not_taken_bytes);
+	} else {
+		vs_json_put_null(json, "outside_bytes");
+		vs_json_put_null(json, "not_taken_bytes");
+	}
+	vs_json_put_number(json, "not_seen_bytes", where.not_seen_bytes);
+	vs_json_put_number(json, "excess_bytes", where.excess_bytes);
+	vs_json_end_object(json);
+}
+
+void vs_report_json_put_holes(struct vs_story *story, const struct vs_device_state *state)
+{
+	static const struct vs_hole_set none;
+	const struct vs_address_pool *worst = vs_address_map_get_worst(&state->map);
+	const struct vs_hole_set *holes = worst ? &worst->holes : &none;
+	struct vs_json *json = story->json;
+
+	vs_story_put_json_instant(story, "at", &state->at);
+	vs_json_put_number(json, "largest_hole_bytes", vs_hole_set_get_largest(holes));
+	vs_json_put_number(json, "hole_bytes", holes->total_bytes);
+	vs_json_put_number(json, "holes", holes->nr_holes);
+	vs_json_put_real(json, "fragmentation", vs_hole_set_get_share(holes));
+	vs_json_put_real(json, "scatter", vs_hole_set_get_scatter(holes));
+}
+
+/* ---- Peak, retained, worst ------------------------------------------------------------------ */
+
+int vs_report_json_put_peak(struct vs_story *story, const struct vs_replay_device *device,
+			    size_t top)
+{
+	const struct vs_peak_device *peaks = vs_measure_peak_get(&story->analysis.peak, device);
+	struct vs_json *json = story->json;
+	struct vs_site_row *rows;
+	size_t nr_rows, i;
+	int err = vs_site_order_peak(&story->analysis, device, &rows, &nr_rows);
+
+	if (err)
+		return err;
+	vs_json_put_number(json, "peak_live_bytes", peaks->live.bytes);
+	vs_json_put_number(json, "peak_live_count", peaks->live.count);
+	vs_json_put_number(json, "reserved_at_peak_live_bytes", peaks->live.other);
+	vs_story_put_json_instant(story, "peak_live_at", &peaks->live.at);
+	vs_json_put_number(json, "peak_reserved_bytes", peaks->reserved.bytes);
+	vs_json_put_number(json, "live_at_peak_reserved_bytes", peaks->reserved.other);
+	vs_story_put_json_instant(story, "peak_reserved_at", &peaks->reserved.at);
+	vs_json_begin_array(json, "peak_sites");
+	for (i = 0; i < nr_rows && i < top && !err; i++) {
+		vs_json_begin_object(json, NULL);
+		vs_json_put_number(json, "bytes", rows[i].bytes);
+		vs_json_put_number(json, "count", rows[i].count);
+		err = vs_story_put_json_site(story, rows[i].account->site, rows[i].account->api);
+		if (!err)
+			vs_json_end_object(json);
+	}
+	free(rows);
+	if (!err)
+		vs_json_end_array(json);
+	return err;
+}
+
+static void put_growth(struct vs_json *json, const struct vs_growth *growth, uint64_t stride,
+		       uint64_t since, uint64_t since_ns)
+{
+	vs_json_put_bool(json, "growing", growth->is_growing);
+	vs_json_put_number(json, "bytes_per_step", growth->rate);
+	vs_json_put_number(json, "steps_grown", growth->nr_grown);
+	vs_json_put_number(json, "steps", growth->nr_steps);
+	vs_json_put_number(json, "steps_together", growth->stride * stride);
+	vs_json_put_number(json, "kept_bytes", growth->kept_bytes);
+	if (growth->is_growing)
+		vs_json_put_number(json, "since", since);
+	else
+		vs_json_put_null(json, "since");
+	vs_json_put_number(json, "since_ns", since_ns);
+}
+
+int vs_report_json_put_retained(struct vs_story *story, const struct vs_retained *retained,
+				size_t top)
+{
+	struct vs_json *json = story->json;
+	size_t i;
+	int err = 0;
+
+	vs_json_begin_object(json, "retained");
+	vs_json_put_text(json, "unit", unit_names[story->analysis.retained.unit]);
+	vs_json_put_number(json, "boundaries", retained->nr_boundaries);
+	vs_json_put_number(json, "live_at_last_bytes", retained->last_live);
+	put_growth(json, &retained->growth, retained->boundary_stride, retained->since,
+		   retained->since_ns);
+	if (retained->has_forecast) {
+		vs_json_put_number(json, "steps_to_full", retained->steps_to_full);
+		vs_json_put_number(json, "time_to_full_ns", retained->time_to_full_ns);
+	} else {
+		vs_json_put_null(json, "steps_to_full");
+		vs_json_put_null(json, "time_to_full_ns");
+	}
+	vs_json_begin_array(json, "sites");
+	for (i = 0; i < retained->nr_sites && i < top && !err; i++) {
+		const struct vs_retained_site *site = &retained->sites[i];
+
+		vs_json_begin_object(json, NULL);
+		vs_json_put_number(json, "live_at_last_bytes", site->last_bytes);
+		vs_json_put_number(json, "constant_bytes", site->constant_bytes);
+		put_growth(json, &site->growth, retained->boundary_stride, site->since,
+			   site->since_ns);
+		err = vs_story_put_json_site(story, site->account->site, site->account->api);
+		if (!err)
+			vs_json_end_object(json);
+	}
+	if (err)
+		return err;
+	vs_json_end_array(json);
+	vs_json_end_object(json);
+	return 0;
+}
+
+void vs_report_json_put_worst(struct vs_story *story, const struct vs_replay_device *device)
+{
+	const struct vs_worst_holes *worst =
+		vs_measure_fragmentation_get_worst(&story->analysis.fragmentation, device);
+	struct vs_json *json = story->json;
+
+	vs_json_begin_object(json, "worst_fragmentation");
+	vs_json_put_text(json, "pool", worst->pool ? worst->pool->name : NULL);
+	vs_story_put_json_instant(story, "at", &worst->at);
+	vs_json_put_real(json, "fragmentation", worst->share);
+	vs_json_put_real(json, "scatter", worst->scatter);
+	vs_json_put_number(json, "hole_bytes", worst->total_bytes);
+	vs_json_put_number(json, "largest_hole_bytes", worst->largest_bytes);
+	vs_json_put_number(json, "holes", worst->nr_holes);
+	vs_json_end_object(json);
+}

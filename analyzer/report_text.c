@@ -1,0 +1,507 @@
+#include "report_text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "site_order.h"
+#include "units.h"
+
+static void add_heading(struct vs_text_line *line, const char *heading, enum vs_text_mark mark)
+{
+	vs_text_add(line, "%s", heading);
+	vs_text_mark(line, mark);
+	vs_text_fill(line, VS_REPORT_TEXT_COLUMN);
+}
+
+/* ---- Where ---------------------------------------------------------------------------------- */
+
+struct part {
+	const char *name;
+	uint64_t bytes;
+	uint64_t hundredths; /* of the unit */
+	bool is_shown;
+};
+
+/*
+ * Hundredths that add up as the bytes do: all rounded down, and what is missing goes to those that
+ * lost most.
+ */
+static void round_parts(struct part *parts, size_t nr_parts, uint64_t unit, uint64_t total)
+{
+	uint64_t sum = 0, lost, most, i, best;
+	uint64_t wanted = (uint64_t)((double)total * 100 / (double)unit + 0.5);
+
+	for (i = 0; i < nr_parts; i++) {
+		parts[i].hundredths = (uint64_t)((unsigned __int128)parts[i].bytes * 100 / unit);
+		sum += parts[i].hundredths;
+	}
+	for (; sum < wanted; sum++) {
+		most = 0;
+		best = nr_parts;
+		for (i = 0; i < nr_parts; i++) {
+			lost = (uint64_t)((unsigned __int128)parts[i].bytes * 100 -
+					  (unsigned __int128)parts[i].hundredths * unit);
+			if (lost > most && lost < unit * 2) {
+				most = lost;
+				best = i;
+			}
+		}
+		if (best == nr_parts)
+			return;
+		parts[best].hundredths++;
+	}
+}
+
+static uint64_t get_unit(uint64_t total)
+{
+	uint64_t unit = 1;
+
+	while (total / unit >= 1000)
+		unit *= 1024;
+	return unit;
+}
+
+void vs_report_text_put_where(struct vs_story *story, const struct vs_device_state *state)
+{
+	struct vs_whereabouts where;
+	struct vs_text_line line = {0};
+	char text[VS_UNITS_MAX];
+	size_t i;
+
+	vs_device_state_get_whereabouts(state, &where);
+	if (!where.total_bytes || where.excess_bytes)
+		return;
+	struct part parts[] = {
+		{"live", where.live_bytes, 0, true},
+		{"holes", where.hole_bytes, 0, state->map.nr_pools},
+		{"cached", where.cached_bytes, 0, where.cached_bytes},
+		{"context and others", where.outside_bytes, 0, where.is_free_known},
+		{"not taken", where.not_taken_bytes, 0, where.is_free_known},
+		{"free or not seen", where.not_seen_bytes, 0, !where.is_free_known},
+	};
+	round_parts(parts, sizeof(parts) / sizeof(parts[0]), get_unit(where.total_bytes),
+		    where.total_bytes);
+	vs_text_add(&line, "WHERE %s ARE AT ", vs_units_put_bytes(text, where.total_bytes));
+	if (state->named == VS_AT_TIME)
+		vs_text_add(&line, "%s", vs_units_put_time(text, state->at.time_ns));
+	else
+		vs_text_add(&line, "THE %s",
+			    state->oom                  ? "FAILURE"
+			    : state->named == VS_AT_END ? "END"
+							: "PEAK");
+	vs_text_mark(&line, VS_TEXT_STRONG);
+	vs_text_add(&line, "   ");
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].is_shown)
+			vs_text_add(&line, "  %s %" PRIu64 ".%02" PRIu64, parts[i].name,
+				    parts[i].hundredths / 100, parts[i].hundredths % 100);
+	vs_text_put_whole(&story->style, &line, 4);
+}
+
+/* ---- Out of memory -------------------------------------------------------------------------- */
+
+/* What follows does not fit: on a line of its own, then. */
+static void end_line(struct vs_text_line *line, const struct vs_story *story)
+{
+	vs_text_put_whole(&story->style, line, 4);
+	vs_text_add(line, "  ");
+}
+
+static void add_cause(struct vs_text_line *line, const struct vs_story *story,
+		      enum vs_cause_kind kind)
+{
+	char name[32];
+	size_t i, width;
+
+	snprintf(name, sizeof(name), "%s", vs_cause_name(kind));
+	for (i = 0; name[i]; i++)
+		name[i] = (char)toupper((unsigned char)name[i]);
+	width = strlen("cause: ") + strlen(name);
+	if (story->style.width > vs_text_get_width(line->bytes) + width + 2)
+		vs_text_fill(line, story->style.width - width);
+	else
+		end_line(line, story);
+	vs_text_add(line, "cause: %s", name);
+}
+
+/* The sentence that proves the cause. */
+static void add_evidence(struct vs_text_line *line, const struct vs_device_state *state,
+			 uint64_t nr_blocks, uint64_t block_bytes)
+{
+	const struct vs_cause *cause = &state->cause;
+	const struct vs_replay_pool *pool = state->oom->pool;
+	char a[VS_UNITS_MAX], b[VS_UNITS_MAX], c[VS_UNITS_MAX];
+
+	switch (cause->kind) {
+	case VS_CAUSE_FRAGMENTATION:
+		vs_text_add(line,
+			    "the largest hole is %s: %" PRIu64 " blocks (%s) cut %s of free pool "
+			    "memory into %" PRIu64 " holes",
+			    vs_units_put_bytes(a, cause->largest_hole), nr_blocks,
+			    vs_units_put_bytes(b, block_bytes),
+			    vs_units_put_bytes(c, cause->hole_bytes), cause->pool->holes.nr_holes);
+		break;
+	case VS_CAUSE_LIMIT:
+		vs_text_add(line, "pool %s holds %s, %s of it in blocks", pool->name,
+			    vs_units_put_bytes(a, cause->pool ? cause->pool->segment_bytes : 0),
+			    vs_units_put_bytes(b, cause->pool ? cause->pool->block_bytes : 0));
+		if (pool->limit_size)
+			vs_text_add(line, ", and may hold %s",
+				    vs_units_put_bytes(c, pool->limit_size));
+		else
+			vs_text_add(line, ", and did not grow though the device has room");
+		break;
+	case VS_CAUSE_RETENTION:
+		vs_text_add(line, "%s too little; %s were kept step by step, see RETAINED",
+			    vs_units_put_bytes(a, cause->lacking),
+			    vs_units_put_bytes(b, state->retained.growth.kept_bytes));
+		break;
+	case VS_CAUSE_CAPACITY:
+		vs_text_add(line,
+			    "%s too little: %s live, and all that is free together is less "
+			    "than was asked",
+			    vs_units_put_bytes(a, cause->lacking),
+			    vs_units_put_bytes(b, state->map.live_bytes));
+		break;
+	case VS_CAUSE_POOL:
+		vs_text_add(
+			line,
+			"%s too little; pools hold %s that they do not use and could give back, "
+			"see POOLS",
+			vs_units_put_bytes(a, cause->lacking),
+			vs_units_put_bytes(b, state->map.releasable_bytes));
+		break;
+	case VS_CAUSE_UNKNOWN:
+		vs_text_add(line, "what was recorded does not tell why");
+		break;
+	}
+}
+
+static const struct vs_account *get_account(const struct vs_story *story,
+					    const struct vs_account *then)
+{
+	return story->analysis.replay->accounts[then->index];
+}
+
+static int put_neighbours(struct vs_story *story, const struct vs_address_neighbour *neighbours,
+			  size_t nr_neighbours, uint64_t nr_blocks)
+{
+	const struct vs_address_neighbour *first = &neighbours[0];
+	struct vs_text_line line = {0};
+	char text[512];
+	int err;
+
+	if (!nr_neighbours)
+		return 0;
+	err = vs_site_names_put_short(story->names, get_account(story, first->account)->site,
+				      first->account->api, text, sizeof(text));
+	if (err)
+		return err;
+	if (first->nr_blocks == nr_blocks)
+		vs_text_add(&line, "  all of them come from");
+	else
+		vs_text_add(&line, "  %" PRIu64 " of the %" PRIu64 " come from", first->nr_blocks,
+			    nr_blocks);
+	vs_text_fill(&line, 27);
+	vs_text_add(&line, "%s", text);
+	if (first->nr_births > 1 && first->nr_births == first->nr_blocks)
+		vs_text_add(&line, "   one a step in %" PRIu64 " steps", first->nr_births);
+	vs_text_put_whole(&story->style, &line, 27);
+	return 0;
+}
+
+static int put_asker(struct vs_story *story, const struct vs_failure_group *group)
+{
+	struct vs_text_line line = {0};
+	char text[1024], time[VS_UNITS_MAX];
+	int err = vs_site_names_put(story->names, group->site, group->api, text, sizeof(text));
+
+	if (err)
+		return err;
+	vs_text_add(&line, "  asked by");
+	vs_text_fill(&line, 27);
+	vs_text_add(&line, "%s", text);
+	vs_text_put(&story->style, &line);
+	if (group->nr_ooms < 2)
+		return 0;
+	vs_text_add(&line, "  %" PRIu64 " such failures from there, the first at %s",
+		    group->nr_ooms, vs_units_put_time(time, group->first_oom.at.time_ns));
+	vs_text_put(&story->style, &line);
+	return 0;
+}
+
+static int put_last_oom(struct vs_story *story, const struct vs_device_state *state)
+{
+	const struct vs_failure *failure = &state->oom->last_oom;
+	const struct vs_cause *cause = &state->cause;
+	struct vs_address_neighbour *neighbours = NULL;
+	struct vs_text_line line = {0};
+	uint64_t nr_blocks = 0, bytes = 0;
+	char text[VS_UNITS_MAX];
+	size_t nr = 0, i;
+	int err = 0;
+
+	vs_text_add(&line, "OUT OF MEMORY");
+	vs_text_mark(&line, VS_TEXT_ALARM);
+	vs_story_add_instant(&line, &failure->at);
+	vs_text_add(&line, ": %s asked", vs_units_put_bytes(text, failure->size));
+	if (state->oom->pool && cause->pool)
+		vs_text_add(&line, ", %s free in pool %s",
+			    vs_units_put_bytes(text, cause->hole_bytes), state->oom->pool->name);
+	else if (cause->is_free_known)
+		vs_text_add(&line, ", %s free", vs_units_put_bytes(text, cause->free_size));
+	add_cause(&line, story, cause->kind);
+	vs_text_put(&story->style, &line);
+	if (cause->kind == VS_CAUSE_FRAGMENTATION)
+		err = vs_address_map_find_neighbours(&state->map, cause->pool->pool, &neighbours,
+						     &nr);
+	for (i = 0; i < nr; i++) {
+		nr_blocks += neighbours[i].nr_blocks;
+		bytes += neighbours[i].bytes;
+	}
+	vs_text_add(&line, "  ");
+	add_evidence(&line, state, nr_blocks, bytes);
+	vs_text_put_whole(&story->style, &line, 4);
+	if (!err)
+		err = put_neighbours(story, neighbours, nr, nr_blocks);
+	free(neighbours);
+	return err ? err : put_asker(story, state->oom);
+}
+
+/* Other sites that ran out, and what was tried again with success. */
+static int put_other_failures(struct vs_story *story, const struct vs_device_state *state)
+{
+	const struct vs_failures *failures = &story->analysis.failures;
+	struct vs_text_line line = {0};
+	char text[1024], size[VS_UNITS_MAX], number[VS_UNITS_MAX];
+	uint64_t nr_recovered = 0;
+	size_t i;
+	int err;
+
+	for (i = 0; i < failures->nr_groups; i++) {
+		const struct vs_failure_group *group = failures->groups[i];
+
+		if (group->device != state->device)
+			continue;
+		nr_recovered += group->nr_recovered;
+		if (!group->nr_ooms || group == state->oom)
+			continue;
+		err = vs_site_names_put(story->names, group->site, group->api, text, sizeof(text));
+		if (err)
+			return err;
+		vs_text_add(&line, "  also %s of %s by",
+			    vs_units_put_number(number, group->nr_ooms, story->options->ascii),
+			    vs_units_put_bytes(size, group->last_oom.size));
+		vs_text_fill(&line, 27);
+		vs_text_add(&line, "%s", text);
+		vs_text_put(&story->style, &line);
+	}
+	if (!nr_recovered)
+		return 0;
+	add_heading(&line, "RECOVERED", VS_TEXT_STRONG);
+	vs_text_add(&line, "%s failed and %s served when asked again: no out-of-memory",
+		    nr_recovered == 1
+			    ? "1 request"
+			    : vs_units_put_number(number, nr_recovered, story->options->ascii),
+		    nr_recovered == 1 ? "was" : "requests were");
+	vs_text_put(&story->style, &line);
+	return 0;
+}
+
+int vs_report_text_put_failures(struct vs_story *story, const struct vs_device_state *state)
+{
+	int err = state->oom ? put_last_oom(story, state) : 0;
+
+	return err ? err : put_other_failures(story, state);
+}
+
+/* ---- Peak ----------------------------------------------------------------------------------- */
+
+void vs_report_text_put_pools(struct vs_story *story, const struct vs_device_state *state)
+{
+	struct vs_text_line line = {0};
+	char a[VS_UNITS_MAX], b[VS_UNITS_MAX], c[VS_UNITS_MAX];
+	size_t i;
+
+	for (i = 0; i < state->map.nr_pools; i++) {
+		const struct vs_address_pool *pool = &state->map.pools[i];
+
+		if (!i)
+			add_heading(&line, "POOLS", VS_TEXT_STRONG);
+		else
+			vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
+		vs_text_add(&line, "%s: %s live in %s held", pool->pool->name,
+			    vs_units_put_bytes(a, pool->block_bytes),
+			    vs_units_put_bytes(b, pool->segment_bytes));
+		if (pool->holes.nr_holes)
+			vs_text_add(&line, ", %s of it in %" PRIu64 " hole%s",
+				    vs_units_put_bytes(c, pool->holes.total_bytes),
+				    pool->holes.nr_holes, pool->holes.nr_holes == 1 ? "" : "s");
+		if (pool->releasable_bytes)
+			vs_text_add(&line, ", %s could be given back",
+				    vs_units_put_bytes(a, pool->releasable_bytes));
+		if (pool->pool->limit_size)
+			vs_text_add(&line, ", limit %s",
+				    vs_units_put_bytes(a, pool->pool->limit_size));
+		vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+	}
+}
+
+int vs_report_text_put_peak(struct vs_story *story, const struct vs_replay_device *device,
+			    size_t top)
+{
+	const struct vs_peak_device *peaks = vs_measure_peak_get(&story->analysis.peak, device);
+	struct vs_text_line line = {0};
+	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
+	struct vs_site_row *rows;
+	size_t nr_rows, i;
+	int err = vs_site_order_peak(&story->analysis, device, &rows, &nr_rows);
+
+	if (err)
+		return err;
+	add_heading(&line, "PEAK", VS_TEXT_STRONG);
+	vs_text_add(&line, "%s live in %s reserved", vs_units_put_bytes(a, peaks->live.bytes),
+		    vs_units_put_bytes(b, peaks->live.other));
+	vs_story_add_instant(&line, &peaks->live.at);
+	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+	if (peaks->reserved.bytes > peaks->live.other) {
+		vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
+		vs_text_add(&line, "%s reserved at most",
+			    vs_units_put_bytes(a, peaks->reserved.bytes));
+		vs_story_add_instant(&line, &peaks->reserved.at);
+		vs_text_put(&story->style, &line);
+	}
+	for (i = 0; i < nr_rows && i < top && !err; i++) {
+		vs_text_add(&line, "  %-9s %5s %7" PRIu64 " x   ",
+			    vs_units_put_bytes(a, rows[i].bytes),
+			    vs_units_put_share(b, rows[i].bytes, peaks->live.bytes), rows[i].count);
+		err = vs_story_add_site(story, &line, rows[i].account);
+		vs_text_put(&story->style, &line);
+	}
+	if (nr_rows > top && !err) {
+		vs_text_add(&line, "  and %zu more sites", nr_rows - top);
+		vs_text_put(&story->style, &line);
+	}
+	free(rows);
+	return err;
+}
+
+/* ---- Retained ------------------------------------------------------------------------------- */
+
+static const char *get_unit_name(enum vs_boundary_unit unit)
+{
+	static const char *const names[] = {[VS_BOUNDARY_STEPS] = "step",
+					    [VS_BOUNDARY_PHASES] = "phase",
+					    [VS_BOUNDARY_INTERVALS] = "interval"};
+
+	return names[unit];
+}
+
+static const char *get_article(const char *noun)
+{
+	return strchr("aeio", noun[0]) ? "an" : "a";
+}
+
+static void put_growth(struct vs_story *story, const struct vs_retained *retained, bool is_full)
+{
+	const char *unit = get_unit_name(story->analysis.retained.unit);
+	const struct vs_growth *growth = &retained->growth;
+	uint64_t stride = growth->stride * retained->boundary_stride;
+	struct vs_text_line line = {0};
+	char a[VS_UNITS_MAX];
+
+	add_heading(&line, "RETAINED", VS_TEXT_STRONG);
+	vs_text_add(&line, "%s %s %s", vs_units_put_change(a, (int64_t)growth->rate),
+		    get_article(unit), unit);
+	if (story->analysis.retained.unit == VS_BOUNDARY_STEPS)
+		vs_text_add(&line, " since step %" PRIu64, retained->since);
+	else
+		vs_text_add(&line, " since %s", vs_units_put_time(a, retained->since_ns));
+	if (stride > 1)
+		vs_text_add(&line, " (%zu of %zu times %" PRIu64 " %ss)", growth->nr_grown,
+			    growth->nr_steps, stride, unit);
+	else
+		vs_text_add(&line, " (%zu of %zu %ss)", growth->nr_grown, growth->nr_steps, unit);
+	if (retained->has_forecast && !is_full)
+		vs_text_add(&line, ", at this rate full in %" PRIu64 " %ss",
+			    retained->steps_to_full, unit);
+	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+}
+
+static void put_no_growth(struct vs_story *story, const struct vs_retained *retained)
+{
+	const char *unit = get_unit_name(story->analysis.retained.unit);
+	struct vs_text_line line = {0};
+	char a[VS_UNITS_MAX];
+
+	add_heading(&line, "RETAINED", VS_TEXT_STRONG);
+	if (retained->nr_boundaries < 2)
+		vs_text_add(&line, "no two %ss to compare", unit);
+	else if (story->analysis.retained.unit == VS_BOUNDARY_INTERVALS)
+		vs_text_add(&line, "nothing grows steadily; no steps or phases were marked");
+	else
+		vs_text_add(&line, "nothing grows over %" PRIu32 " %ss; %s alive at the last one",
+			    retained->nr_boundaries, unit,
+			    vs_units_put_bytes(a, retained->last_live));
+	vs_text_put(&story->style, &line);
+}
+
+int vs_report_text_put_retained(struct vs_story *story, const struct vs_retained *retained,
+				bool is_full, size_t top)
+{
+	const char *unit = get_unit_name(story->analysis.retained.unit);
+	struct vs_text_line line = {0};
+	char a[VS_UNITS_MAX];
+	size_t i;
+	int err = 0;
+
+	if (!retained->nr_growing) {
+		put_no_growth(story, retained);
+		return 0;
+	}
+	put_growth(story, retained, is_full);
+	for (i = 0; i < retained->nr_growing && i < top && !err; i++) {
+		const struct vs_retained_site *site = &retained->sites[i];
+
+		vs_text_add(&line, "  %s %s %s", vs_units_put_change(a, (int64_t)site->growth.rate),
+			    get_article(unit), unit);
+		vs_text_fill(&line, 27);
+		err = vs_story_add_site(story, &line, site->account);
+		vs_text_put(&story->style, &line);
+	}
+	return err;
+}
+
+/* ---- Fragmentation -------------------------------------------------------------------------- */
+
+void vs_report_text_put_fragmentation(struct vs_story *story, const struct vs_replay_device *device)
+{
+	const struct vs_worst_holes *worst =
+		vs_measure_fragmentation_get_worst(&story->analysis.fragmentation, device);
+	const struct vs_replay *replay = story->analysis.replay;
+	struct vs_text_line line = {0};
+	bool has_pool = false;
+	char time[VS_UNITS_MAX], a[VS_UNITS_MAX], b[VS_UNITS_MAX];
+	size_t i;
+
+	for (i = 0; i < replay->nr_pools; i++)
+		has_pool |= replay->pools[i]->owner != VS_POOL_DRIVER;
+	add_heading(&line, "FRAGMENTATION", VS_TEXT_STRONG);
+	if (worst->pool)
+		vs_text_add(&line, "worst %.2f at %s: of %s in holes, %s are outside the largest",
+			    worst->share, vs_units_put_time(time, worst->at.time_ns),
+			    vs_units_put_bytes(a, worst->total_bytes),
+			    vs_units_put_bytes(b, worst->total_bytes - worst->largest_bytes));
+	else if (has_pool)
+		vs_text_add(&line, "none: no pool ever had two holes");
+	else
+		vs_text_add(&line, "no pool was seen, so there are no holes to speak of");
+	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+	if (!worst->pool)
+		return;
+	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
+	vs_text_add(&line, "see: vramscope heatmap -o heatmap.png %s", story->path);
+	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+}

@@ -1,0 +1,304 @@
+#include "run_traces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "fold.h"
+#include "reader.h"
+#include "run_environment.h"
+#include "run_program.h"
+
+/* Traces that are named one by one; of more, only the largest. */
+#define MAX_NAMED 8
+
+/* Above this size events are not counted: that would make the user wait. */
+#define MAX_COUNTED (32u << 20)
+
+struct trace {
+	char *path;
+	uint64_t size;
+	bool is_running; /* a process that outlives the command */
+};
+
+struct list {
+	struct trace *traces;
+	size_t nr_traces;
+	size_t capacity;
+};
+
+void vs_run_traces_open(struct vs_run_traces *traces)
+{
+	const char *folder = getenv("TMPDIR");
+	char path[PATH_MAX];
+	int fd;
+
+	traces->index[0] = '\0';
+	if (vs_run_environment_get_absolute(path, folder && *folder ? folder : "/tmp") ||
+	    snprintf(traces->index, sizeof(traces->index), "%s/vramscope.XXXXXX", path) >=
+		    (int)sizeof(traces->index) ||
+	    (fd = mkostemp(traces->index, O_CLOEXEC)) < 0) {
+		traces->index[0] = '\0';
+		/* That of another run would get our traces. */
+		unsetenv("VRAMSCOPE_INDEX");
+		return;
+	}
+	close(fd);
+	if (vs_run_environment_set("VRAMSCOPE_INDEX", traces->index))
+		vs_run_traces_close(traces);
+}
+
+void vs_run_traces_close(struct vs_run_traces *traces)
+{
+	if (traces->index[0])
+		unlink(traces->index);
+	traces->index[0] = '\0';
+}
+
+static bool has_trace(const struct list *list, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_traces; i++)
+		if (!strcmp(list->traces[i].path, path))
+			return true;
+	return false;
+}
+
+/* False without memory. Names twice, and what is not there any more, are left out. */
+static bool add_trace(struct list *list, const char *path)
+{
+	struct trace *more;
+	struct stat info;
+
+	if (has_trace(list, path) || stat(path, &info) < 0)
+		return true;
+	if (list->nr_traces == list->capacity) {
+		list->capacity = list->capacity * 2 + 16;
+		more = realloc(list->traces, list->capacity * sizeof(*more));
+		if (!more)
+			return false;
+		list->traces = more;
+	}
+	list->traces[list->nr_traces] = (struct trace){strdup(path), (uint64_t)info.st_size, false};
+	return list->traces[list->nr_traces++].path != NULL;
+}
+
+static int read_index(struct list *list, const char *index)
+{
+	FILE *file = fopen(index, "re");
+	size_t capacity = 0;
+	char *line = NULL;
+	ssize_t size;
+	int err = 0;
+
+	if (!file)
+		return -VS_ERR_IO;
+	while (!err && (size = getline(&line, &capacity, file)) > 0) {
+		if (line[size - 1] == '\n')
+			line[size - 1] = '\0';
+		if (!add_trace(list, line))
+			err = -VS_ERR_NO_MEMORY;
+	}
+	free(line);
+	fclose(file);
+	return err;
+}
+
+static void free_list(struct list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_traces; i++)
+		free(list->traces[i].path);
+	free(list->traces);
+}
+
+static bool is_event(const struct vs_record *record)
+{
+	return record->type >= VS_RECORD_ALLOC && record->type != VS_RECORD_MODULE_END &&
+	       record->type != VS_RECORD_LOST;
+}
+
+static uint64_t count_events(const char *path)
+{
+	struct vs_reader *reader;
+	struct vs_record record;
+	uint64_t nr_events = 0;
+	int got;
+
+	if (vs_reader_open(&reader, path))
+		return 0;
+	while ((got = vs_reader_next(reader, &record)) > 0)
+		nr_events += is_event(&record);
+	vs_reader_close(reader);
+	return nr_events;
+}
+
+/* 48210 as "48 210". */
+static void put_grouped(char out[32], uint64_t number)
+{
+	char digits[24];
+	int size = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number), i;
+
+	for (i = 0; i < size; i++) {
+		if (i && (size - i) % 3 == 0)
+			*out++ = ' ';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+}
+
+/* A path as one would type it here: from the current folder, quoted if a shell needs that. */
+static void put_name(FILE *out, const char *path)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789_./%+,:@=-";
+	char here[PATH_MAX];
+	size_t size;
+
+	if (getcwd(here, sizeof(here))) {
+		size = strlen(here);
+		if (!strncmp(path, here, size) && path[size] == '/' && path[size + 1])
+			path += size + 1;
+	}
+	if (!path[strspn(path, plain)]) {
+		fputs(path, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *path; path++)
+		fputs(*path == '\'' ? "'\\''" : (char[]){*path, '\0'}, out);
+	fputc('\'', out);
+}
+
+/* "48 210 events", or the size of traces that would take long to count. */
+static void put_amount(FILE *out, const struct list *list)
+{
+	uint64_t size = 0, nr_events = 0;
+	char number[32];
+	size_t i;
+
+	for (i = 0; i < list->nr_traces; i++)
+		size += list->traces[i].size;
+	if (size > MAX_COUNTED) {
+		fprintf(out, "%llu MiB", (unsigned long long)(size >> 20));
+		return;
+	}
+	for (i = 0; i < list->nr_traces; i++)
+		nr_events += count_events(list->traces[i].path);
+	put_grouped(number, nr_events);
+	fprintf(out, "%s event%s", number, nr_events == 1 ? "" : "s");
+}
+
+static const char *find_largest(const struct list *list)
+{
+	const struct trace *largest = list->traces;
+	size_t i;
+
+	for (i = 1; i < list->nr_traces; i++)
+		if (list->traces[i].size > largest->size)
+			largest = &list->traces[i];
+	return largest->path;
+}
+
+static size_t count_running(const struct list *list)
+{
+	size_t nr_running = 0, i;
+
+	for (i = 0; i < list->nr_traces; i++)
+		nr_running += list->traces[i].is_running;
+	return nr_running;
+}
+
+static void put_traces(FILE *out, const struct list *list)
+{
+	size_t nr_running = count_running(list), i;
+
+	put_amount(out, list);
+	fputs(" in ", out);
+	if (list->nr_traces == 1)
+		put_name(out, list->traces[0].path);
+	else
+		fprintf(out, "%zu traces", list->nr_traces);
+	if (nr_running)
+		fprintf(out, " (%zu still being written)", nr_running);
+	fputs("; next: vramscope report", out);
+	if (list->nr_traces > MAX_NAMED) {
+		fputc(' ', out);
+		put_name(out, find_largest(list));
+		fputs(" (the largest)", out);
+		return;
+	}
+	for (i = 0; i < list->nr_traces; i++) {
+		fputc(' ', out);
+		put_name(out, list->traces[i].path);
+	}
+}
+
+/* Where that fails, the pair of files stays, and every reader takes both. */
+static void fold_traces(struct list *list)
+{
+	struct trace *trace = list->traces;
+	struct stat info;
+	size_t i;
+
+	for (i = 0; i < list->nr_traces; i++, trace++) {
+		trace->is_running = vs_fold_trace(trace->path) == -VS_ERR_RUNNING;
+		if (stat(trace->path, &info) == 0)
+			trace->size = (uint64_t)info.st_size;
+	}
+}
+
+static void tell_nothing(const char *program)
+{
+	static const char *const why[] = {
+		[VS_SIGHT_STATIC] = "it is statically linked",
+		[VS_SIGHT_PRIVILEGED] = "it runs with privileges of its own",
+		[VS_SIGHT_FOREIGN] = "it is made for another machine",
+	};
+	enum vs_run_program_sight sight = vs_run_program_inspect(program);
+
+	if (sight == VS_SIGHT_CLEAR)
+		vs_command_note(NULL, "no CUDA call was seen, so there is no trace");
+	else
+		vs_command_note(program, "cannot be watched: %s; there is no trace", why[sight]);
+}
+
+void vs_run_traces_tell(const struct vs_run_traces *traces, const char *program)
+{
+	struct list list = {NULL, 0, 0};
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+	int err;
+
+	if (!traces->index[0]) {
+		vs_command_note(NULL, "the folder for temporary files cannot be written, so it is "
+				      "not known which traces there are");
+		return;
+	}
+	err = read_index(&list, traces->index);
+	out = open_memstream(&text, &size);
+	if (err || !out) {
+		vs_command_fail(traces->index, err ? err : -VS_ERR_NO_MEMORY);
+	} else if (!list.nr_traces) {
+		tell_nothing(program);
+	} else {
+		fold_traces(&list);
+		put_traces(out, &list);
+	}
+	if (out)
+		fclose(out);
+	if (text && *text)
+		vs_command_note(NULL, "%s", text);
+	free(text);
+	free_list(&list);
+}

@@ -1,0 +1,244 @@
+#include "site_names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_SHOWN 12 /* functions in a line: more than any terminal holds */
+
+struct vs_site_names {
+	const struct vs_definitions *definitions;
+	struct vs_symbols *symbols;
+};
+
+int vs_site_names_create(struct vs_site_names **out, const struct vs_definitions *definitions)
+{
+	struct vs_site_names *names = calloc(1, sizeof(*names));
+	size_t i;
+	int err = 0;
+
+	if (!names)
+		return -VS_ERR_NO_MEMORY;
+	names->definitions = definitions;
+	names->symbols = vs_symbols_create();
+	if (!names->symbols)
+		err = -VS_ERR_NO_MEMORY;
+	for (i = 0; i < definitions->nr_modules && !err; i++) {
+		const struct vs_definition_module *module = definitions->modules[i];
+		struct vs_module record = {.id = module->id,
+					   .start = module->start,
+					   .end = module->end,
+					   .bias = module->bias,
+					   .path = {module->path, (uint32_t)strlen(module->path)},
+					   .build_id_size = module->build_id_size};
+
+		memcpy(record.build_id, module->build_id, sizeof(record.build_id));
+		err = vs_symbols_add_module(names->symbols, &record);
+		if (!err && module->is_gone)
+			vs_symbols_end_module(names->symbols, module->id);
+	}
+	if (err) {
+		vs_site_names_destroy(names);
+		return err;
+	}
+	*out = names;
+	return 0;
+}
+
+void vs_site_names_destroy(struct vs_site_names *names)
+{
+	if (!names)
+		return;
+	vs_symbols_destroy(names->symbols);
+	free(names);
+}
+
+static const char *get_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int vs_site_names_resolve(struct vs_site_names *names, const struct vs_site_frame *frame,
+			  struct vs_symbol *out, int max)
+{
+	/* Its own module: another one may have taken the addresses since. */
+	return vs_symbols_resolve_in(names->symbols, frame->module ? frame->module->id : VS_NO_ID,
+				     frame->address, out, max);
+}
+
+/* ---- What is left out ----------------------------------------------------------------------- */
+
+static bool is_of_cuda(const struct vs_symbol *frame)
+{
+	static const char *const prefixes[] = {
+		"libcuda",     "libcublas",   "libcudnn",     "libcufft",   "libcurand",
+		"libcusolver", "libcusparse", "libnccl",      "libnvrtc",   "libnvJitLink",
+		"libnvidia",   "libcupti",    "libvramscope", "libsoftgpu",
+	};
+	const char *name = frame->module ? get_basename(frame->module) : "";
+	size_t i;
+
+	for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* The name without its parameters: "(anonymous namespace)" and operator() are no parameters. */
+static size_t get_name_size(const char *function)
+{
+	const char *at = function;
+
+	while ((at = strchr(at, '('))) {
+		if (!strncmp(at, "(anonymous", 10)) {
+			at++;
+		} else if (at - function >= 8 && !strncmp(at - 8, "operator", 8)) {
+			at += 2;
+		} else {
+			return (size_t)(at - function);
+		}
+	}
+	return strlen(function);
+}
+
+static bool ends_with(const char *text, size_t size, const char *end)
+{
+	size_t end_size = strlen(end);
+
+	return size >= end_size && !strncasecmp(text + size - end_size, end, end_size);
+}
+
+bool vs_site_names_is_wrapper(const struct vs_symbol *frame)
+{
+	size_t size = get_name_size(frame->function);
+	const char *class = strstr(frame->function, "Allocator");
+
+	if (is_of_cuda(frame))
+		return true;
+	/* What it has in it is called by a pool, about somebody else's request. */
+	if (frame->file && !strcmp(get_basename(frame->file), "vramscope.h"))
+		return true;
+	return ends_with(frame->function, size, "alloc") ||
+	       ends_with(frame->function, size, "allocate") ||
+	       ends_with(frame->function, size, "operator new") ||
+	       (class && (size_t)(class - frame->function) < size);
+}
+
+static bool is_below_main(const char *function)
+{
+	static const char *const names[] = {"__libc_start_call_main",
+					    "__libc_start_main",
+					    "__libc_start_main@@GLIBC_2.34",
+					    "_start",
+					    "start_thread",
+					    "clone3",
+					    "clone"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(function, names[i]))
+			return true;
+	return false;
+}
+
+/* ---- The line ------------------------------------------------------------------------------- */
+
+struct shown {
+	struct vs_symbol frames[MAX_SHOWN];
+	int nr_frames;
+	bool is_ended; /* main was reached */
+	bool is_named; /* something that is no wrapper was seen */
+};
+
+/* Wrappers at the top are kept only until something better comes. */
+static void show(struct shown *shown, const struct vs_symbol *frame)
+{
+	if (shown->is_ended || is_below_main(frame->function)) {
+		shown->is_ended = true;
+		return;
+	}
+	if (!shown->is_named && !vs_site_names_is_wrapper(frame)) {
+		shown->is_named = true;
+		shown->nr_frames = 0;
+	}
+	/* Among wrappers alone, those of the program say more than CUDA's. */
+	if (!shown->is_named && shown->nr_frames && is_of_cuda(&shown->frames[0]) &&
+	    !is_of_cuda(frame))
+		shown->nr_frames = 0;
+	if (shown->nr_frames < MAX_SHOWN)
+		shown->frames[shown->nr_frames++] = *frame;
+	shown->is_ended = !strcmp(frame->function, "main");
+}
+
+static int collect(struct vs_site_names *names, const struct vs_site *site, struct shown *shown)
+{
+	struct vs_symbol frames[VS_SYMBOLS_FRAMES_MAX];
+	uint32_t i;
+	int k, nr;
+
+	memset(shown, 0, sizeof(*shown));
+	for (i = 0; i < site->nr_frames && !shown->is_ended; i++) {
+		if (shown->is_named && shown->nr_frames == MAX_SHOWN)
+			break;
+		nr = vs_site_names_resolve(names, &site->frames[i], frames, VS_SYMBOLS_FRAMES_MAX);
+		if (nr < 0)
+			return nr;
+		for (k = 0; k < nr; k++)
+			show(shown, &frames[k]);
+	}
+	return 0;
+}
+
+static size_t put_frame(const struct vs_symbol *frame, char *out, size_t size)
+{
+	int name_size = (int)get_name_size(frame->function), used;
+
+	if (frame->file && frame->line)
+		used = snprintf(out, size, "%s:%" PRIu32 " %.*s", get_basename(frame->file),
+				frame->line, name_size, frame->function);
+	else
+		used = snprintf(out, size, "%.*s", name_size, frame->function);
+	return used < 0 ? 0 : (size_t)used;
+}
+
+static int put_site(struct vs_site_names *names, const struct vs_site *site, uint32_t api,
+		    char *out, size_t size, int max_frames)
+{
+	const char *text = vs_definitions_get_name(names->definitions, api);
+	struct shown shown;
+	size_t used = 0;
+	int i, err = collect(names, site, &shown);
+
+	if (err)
+		return err;
+	if (!shown.nr_frames)
+		snprintf(out, size, "%s%s(no stack recorded)", text ? text : "", text ? " " : "");
+	for (i = 0; i < shown.nr_frames && i < max_frames && used < size; i++) {
+		if (i)
+			used += (size_t)snprintf(out + used, size - used, " < ");
+		if (used < size)
+			used += put_frame(&shown.frames[i], out + used, size - used);
+	}
+	return 0;
+}
+
+int vs_site_names_put(struct vs_site_names *names, const struct vs_site *site, uint32_t api,
+		      char *out, size_t size)
+{
+	return put_site(names, site, api, out, size, MAX_SHOWN);
+}
+
+int vs_site_names_put_short(struct vs_site_names *names, const struct vs_site *site, uint32_t api,
+			    char *out, size_t size)
+{
+	return put_site(names, site, api, out, size, 1);
+}
+
+const char *vs_site_names_get_notice(const struct vs_site_names *names, size_t i)
+{
+	return vs_symbols_get_notice(names->symbols, i);
+}

@@ -1,0 +1,46 @@
+#include "trace_open.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+int vs_trace_open_reader(struct vs_reader **reader, const char *path)
+{
+	struct stat info;
+	int err;
+
+	/* A folder can be opened, and a pipe never ends. */
+	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+		vs_command_fail_text(path, "is %s, not a vramscope trace",
+				     S_ISDIR(info.st_mode) ? "a folder" : "no regular file");
+		return -VS_ERR_NOT_A_TRACE;
+	}
+	errno = 0;
+	err = vs_reader_open(reader, path);
+	if (err)
+		vs_command_fail(path, err);
+	return err;
+}
+
+int vs_trace_open_next(struct vs_reader *reader, struct vs_record *record)
+{
+	int got;
+
+	/* Behind a cut there is nothing; behind a damaged block there may be another one. */
+	do {
+		got = vs_reader_next(reader, record);
+	} while (got == -VS_ERR_CORRUPT);
+	return got > 0;
+}
+
+int vs_trace_open_finish(struct vs_reader *reader, const char *path)
+{
+	struct vs_reader_state state;
+
+	vs_reader_get_state(reader, &state);
+	vs_reader_close(reader);
+	if (!state.is_damaged)
+		return VS_EXIT_DONE;
+	vs_command_note(path, "is %sdamaged: parts of it could not be read",
+			state.is_complete ? "" : "cut or ");
+	return VS_EXIT_DAMAGED;
+}

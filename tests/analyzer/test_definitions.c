@@ -1,0 +1,106 @@
+#include "definitions.h"
+
+#include "script.h"
+
+static const uint64_t frames_a[] = {0x1010, 0x2020};
+static const uint64_t frames_b[] = {0x1010, 0x2021};
+
+static void define(struct vs_definitions *definitions, const struct script *script)
+{
+	size_t i;
+
+	assert_int_equal(vs_definitions_init(definitions), 0);
+	for (i = 0; i < script->nr_records; i++)
+		assert_int_equal(vs_definitions_add(definitions, &script->records[i]), 0);
+}
+
+static void test_equal_stacks_under_two_numbers_are_one_site(void **state)
+{
+	struct vs_definitions definitions;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_stack(&script, 1, frames_a, 2);
+	script_stack(&script, 2, frames_b, 2);
+	script_stack(&script, 3, frames_a, 2);
+	script_stack(&script, 4, frames_a, 1);
+	define(&definitions, &script);
+	assert_ptr_equal(vs_definitions_get_site(&definitions, 1),
+			 vs_definitions_get_site(&definitions, 3));
+	assert_ptr_not_equal(vs_definitions_get_site(&definitions, 1),
+			     vs_definitions_get_site(&definitions, 2));
+	assert_int_equal(definitions.nr_sites, 4);
+	assert_int_equal(vs_definitions_get_site(&definitions, 4)->nr_frames, 1);
+	vs_definitions_fini(&definitions);
+	script_fini(&script);
+}
+
+static void test_same_addresses_in_another_module_are_another_site(void **state)
+{
+	struct vs_definitions definitions;
+	struct script script;
+	const struct vs_site *before, *after;
+
+	(void)state;
+	script_init(&script);
+	script_module(&script, 1, 0x1000, 0x3000, "/lib/old.so");
+	script_stack(&script, 1, frames_a, 2);
+	script_add(&script, (struct vs_record){.type = VS_RECORD_MODULE_END, .module_end = {1}});
+	script_module(&script, 2, 0x1000, 0x3000, "/lib/new.so");
+	script_stack(&script, 2, frames_a, 2);
+	define(&definitions, &script);
+	before = vs_definitions_get_site(&definitions, 1);
+	after = vs_definitions_get_site(&definitions, 2);
+	assert_ptr_not_equal(before, after);
+	assert_string_equal(before->frames[0].module->path, "/lib/old.so");
+	assert_string_equal(after->frames[0].module->path, "/lib/new.so");
+	vs_definitions_fini(&definitions);
+	script_fini(&script);
+}
+
+static void test_stack_that_was_not_defined_is_the_site_without_frames(void **state)
+{
+	struct vs_definitions definitions;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_stack(&script, 1, NULL, 0);
+	define(&definitions, &script);
+	assert_int_equal(vs_definitions_get_site(&definitions, 77)->index, 0);
+	assert_int_equal(vs_definitions_get_site(&definitions, 1)->index, 0);
+	vs_definitions_fini(&definitions);
+	script_fini(&script);
+}
+
+static void test_names_are_copied_and_the_first_one_stays(void **state)
+{
+	struct vs_definitions definitions;
+	struct script script;
+	char text[] = "forward";
+
+	(void)state;
+	script_init(&script);
+	script_name(&script, 3, text);
+	define(&definitions, &script);
+	text[0] = 'x';
+	assert_string_equal(vs_definitions_get_name(&definitions, 3), "forward");
+	assert_int_equal(vs_definitions_add(&definitions, &script.records[0]), 0);
+	assert_string_equal(vs_definitions_get_name(&definitions, 3), "forward");
+	assert_null(vs_definitions_get_name(&definitions, 4));
+	vs_definitions_fini(&definitions);
+	script_fini(&script);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_equal_stacks_under_two_numbers_are_one_site),
+		cmocka_unit_test(test_same_addresses_in_another_module_are_another_site),
+		cmocka_unit_test(test_stack_that_was_not_defined_is_the_site_without_frames),
+		cmocka_unit_test(test_names_are_copied_and_the_first_one_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+#include "failures.h"
+
+#include "script.h"
+
+static const uint64_t frames[][1] = {{0x100}, {0x200}, {0x300}};
+
+static void setup(struct script *script)
+{
+	script_init(script);
+	script_device(script, 0, 8 * GIB);
+	script_device(script, 1, 8 * GIB);
+	script_pool(script, 1, VS_POOL_PROGRAM, 0, 0, "pool");
+	for (uint32_t i = 0; i < 3; i++)
+		script_stack(script, i + 1, frames[i], 1);
+	script_set_stack(script, 1);
+}
+
+/* Out-of-memories of device 0, and requests that were recovered, all sites together. */
+static void assert_failures(struct script *script, uint64_t ooms, uint64_t recovered)
+{
+	struct vs_analysis analysis;
+	uint64_t sum = 0;
+
+	script_analyse(script, &analysis);
+	for (size_t i = 0; i < analysis.failures.nr_groups; i++)
+		sum += analysis.failures.groups[i]->nr_recovered;
+	assert_int_equal(
+		vs_failures_count_device(&analysis.failures, script_get_device(analysis.replay)),
+		ooms);
+	assert_int_equal(sum, recovered);
+	vs_analysis_fini(&analysis);
+}
+
+static void test_failure_at_the_end_is_final(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_fail(&script, 100, 50, 1000);
+	assert_failures(&script, 1, 0);
+	script_fini(&script);
+}
+
+static void test_same_size_served_next_is_recovered(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_fail(&script, 100, 50, 1000);
+	script_free(&script, VS_MEMORY_DEVICE, 0x1000);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x5000, 100);
+	assert_failures(&script, 0, 1);
+	script_fini(&script);
+}
+
+static void test_repeats_of_one_size_are_one_out_of_memory(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_fail(&script, 100, 50, 1000);
+	script_fail(&script, 100, 60, 1000);
+	script_fail(&script, 100, 70, 1000);
+	assert_failures(&script, 1, 0);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x5000, 100);
+	assert_failures(&script, 0, 1);
+	script_fini(&script);
+}
+
+static void test_another_size_next_makes_the_failure_final(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_fail(&script, 100, 50, 1000);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x5000, 40);
+	assert_failures(&script, 1, 0);
+	script_fail(&script, 200, 50, 1000);
+	script_fail(&script, 300, 50, 1000);
+	assert_failures(&script, 3, 0);
+	script_fini(&script);
+}
+
+static void test_other_threads_and_kinds_decide_nothing(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_fail(&script, 100, 50, 1000);
+	script_alloc(&script, VS_MEMORY_MANAGED, 0x5000, 100);
+	script_set_thread(&script, 2);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x6000, 100);
+	script_set_thread(&script, 1);
+	script_alloc_on(&script, 1, VS_MEMORY_DEVICE, 0x7000, 100);
+	assert_failures(&script, 1, 0);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x8000, 100);
+	assert_failures(&script, 0, 1);
+	script_fini(&script);
+}
+
+static void test_only_lack_of_device_memory_is_an_out_of_memory(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_fail_error(&script, VS_MEMORY_DEVICE, 0, 1); /* invalid value */
+	script_fail_error(&script, VS_MEMORY_PINNED, 1000, 2);
+	script_analyse(&script, &analysis);
+	assert_int_equal(
+		vs_failures_count_device(&analysis.failures, script_get_device(analysis.replay)),
+		0);
+	assert_int_equal(vs_measure_counts_get_kind(&analysis.counts,
+						    script_get_device(analysis.replay),
+						    VS_MEMORY_DEVICE)
+				 ->failed_allocs,
+			 1);
+	assert_int_equal(vs_measure_counts_get_kind(&analysis.counts,
+						    script_get_device(analysis.replay),
+						    VS_MEMORY_PINNED)
+				 ->failed_allocs,
+			 1);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_pools_report_and_the_failures_under_it_are_one(void **state)
+{
+	const struct vs_failure_group *last;
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_fail(&script, 4096, 700, 1000); /* the pool backs off: another size */
+	script_fail(&script, 2048, 800, 1000);
+	script_set_stack(&script, 2);
+	script_block_fail(&script, 1, 1500);
+	script_analyse(&script, &analysis);
+	assert_int_equal(
+		vs_failures_count_device(&analysis.failures, script_get_device(analysis.replay)),
+		1);
+	last = vs_failures_get_last(&analysis.failures, NULL);
+	assert_string_equal(last->pool->name, "pool");
+	assert_int_equal(last->last_oom.size, 1500);
+	assert_int_equal(last->last_oom.free_size, 800); /* what the driver told last */
+	assert_int_equal(last->last_oom.driver_size, 2048);
+	assert_int_equal(vs_failures_count_pool(&analysis.failures, analysis.replay->pools[0]), 1);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_failure_before_an_earlier_pool_request_is_not_under_it(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 4096);
+	script_fail(&script, 100, 0, 1000);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x200000, 50); /* decides it */
+	script_block(&script, 1, 0x100000, 10);
+	script_block_fail(&script, 1, 5000);
+	assert_failures(&script, 2, 0);
+	script_fini(&script);
+}
+
+static void test_pool_that_fails_the_same_request_again_is_one_out_of_memory(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_block_fail(&script, 1, 500);
+	script_block_fail(&script, 1, 500);
+	assert_failures(&script, 1, 0);
+	script_block_fail(&script, 1, 400);
+	assert_failures(&script, 2, 0);
+	script_fini(&script);
+}
+
+static void test_failures_of_one_site_are_one_group(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	for (int i = 0; i < 1000; i++)
+		script_fail(&script, 100 + (uint64_t)i, 50, 1000);
+	script_set_stack(&script, 2);
+	script_fail(&script, 7, 50, 1000);
+	script_analyse(&script, &analysis);
+	assert_int_equal(analysis.failures.nr_groups, 2);
+	assert_int_equal(analysis.failures.groups[0]->nr_ooms, 1000);
+	assert_int_equal(analysis.failures.groups[0]->first_oom.size, 100);
+	assert_int_equal(analysis.failures.groups[0]->last_oom.size, 1099);
+	assert_int_equal(vs_failures_get_last(&analysis.failures, NULL)->last_oom.size, 7);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_failure_at_the_end_is_final),
+		cmocka_unit_test(test_same_size_served_next_is_recovered),
+		cmocka_unit_test(test_repeats_of_one_size_are_one_out_of_memory),
+		cmocka_unit_test(test_another_size_next_makes_the_failure_final),
+		cmocka_unit_test(test_other_threads_and_kinds_decide_nothing),
+		cmocka_unit_test(test_only_lack_of_device_memory_is_an_out_of_memory),
+		cmocka_unit_test(test_pools_report_and_the_failures_under_it_are_one),
+		cmocka_unit_test(test_failure_before_an_earlier_pool_request_is_not_under_it),
+		cmocka_unit_test(test_pool_that_fails_the_same_request_again_is_one_out_of_memory),
+		cmocka_unit_test(test_failures_of_one_site_are_one_group),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+#include "range_tree.h"
+
+#include <stdlib.h>
+
+#include "script.h"
+
+#define NR 500
+
+static void test_find_gives_the_range_that_holds_an_address(void **state)
+{
+	struct vs_range a = {.base = 100, .size = 50}, b = {.base = 200, .size = 10};
+	struct vs_range_tree tree = {0};
+
+	(void)state;
+	vs_range_tree_insert(&tree, &b);
+	vs_range_tree_insert(&tree, &a);
+	assert_null(vs_range_tree_find(&tree, 99));
+	assert_ptr_equal(vs_range_tree_find(&tree, 100), &a);
+	assert_ptr_equal(vs_range_tree_find(&tree, 149), &a);
+	assert_null(vs_range_tree_find(&tree, 150));
+	assert_ptr_equal(vs_range_tree_find_from(&tree, 150), &b);
+	assert_ptr_equal(vs_range_tree_find_below(&tree, 200), &a);
+	assert_ptr_equal(vs_range_tree_find_below(&tree, 201), &b);
+	assert_null(vs_range_tree_find_below(&tree, 100));
+	assert_null(vs_range_tree_next(&tree, &b));
+	assert_ptr_equal(vs_range_tree_last(&tree), &b);
+}
+
+/* Height of a valid subtree; fails on a broken order or balance. */
+static int check(const struct vs_range *range, uint64_t low, uint64_t high)
+{
+	int left, right;
+
+	if (!range)
+		return 0;
+	assert_true(range->base >= low && range->base < high);
+	left = check(range->child[0], low, range->base);
+	right = check(range->child[1], range->base + 1, high);
+	assert_true(left - right <= 1 && right - left <= 1);
+	assert_int_equal(range->height, 1 + (left > right ? left : right));
+	return range->height;
+}
+
+static void test_tree_stays_ordered_and_balanced_through_any_changes(void **state)
+{
+	static struct vs_range ranges[NR];
+	struct vs_range_tree tree = {0};
+	bool is_in[NR] = {false};
+	unsigned int seed = 1;
+	size_t i, nr_in = 0;
+
+	(void)state;
+	for (i = 0; i < NR; i++)
+		ranges[i] = (struct vs_range){.base = 10 * i, .size = 10};
+	for (i = 0; i < 20 * NR; i++) {
+		size_t pick = (size_t)rand_r(&seed) % NR;
+
+		if (is_in[pick])
+			vs_range_tree_remove(&tree, &ranges[pick]);
+		else
+			vs_range_tree_insert(&tree, &ranges[pick]);
+		is_in[pick] = !is_in[pick];
+		nr_in += is_in[pick] ? 1 : -1ul;
+		if (i % 97 == 0)
+			check(tree.root, 0, UINT64_MAX);
+		assert_int_equal(tree.nr_ranges, nr_in);
+	}
+	for (i = 0; i < NR; i++)
+		assert_ptr_equal(vs_range_tree_find(&tree, 10 * i + 9),
+				 is_in[i] ? &ranges[i] : NULL);
+}
+
+static void test_walk_visits_ranges_by_address(void **state)
+{
+	static struct vs_range ranges[NR];
+	struct vs_range_tree tree = {0};
+	struct vs_range *range;
+	size_t i, expected = 0;
+
+	(void)state;
+	for (i = 0; i < NR; i++) {
+		size_t pick = i * 7 % NR;
+
+		ranges[pick] = (struct vs_range){.base = 4 * pick, .size = 3};
+		vs_range_tree_insert(&tree, &ranges[pick]);
+	}
+	for (range = vs_range_tree_first(&tree); range; range = vs_range_tree_next(&tree, range))
+		assert_ptr_equal(range, &ranges[expected++]);
+	assert_int_equal(expected, NR);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find_gives_the_range_that_holds_an_address),
+		cmocka_unit_test(test_tree_stays_ordered_and_balanced_through_any_changes),
+		cmocka_unit_test(test_walk_visits_ranges_by_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

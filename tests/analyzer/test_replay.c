@@ -1,0 +1,449 @@
+#include "replay.h"
+
+#include "script.h"
+
+static void setup(struct script *script)
+{
+	script_init(script);
+	script_device(script, 0, 8 * GIB);
+	script_pool(script, 1, VS_POOL_PROGRAM, 0, 0, "pool");
+	script_pool(script, 2, VS_POOL_PROGRAM, 0, 0, "inner");
+	script_pool(script, 3, VS_POOL_DRIVER, 0, 0, "");
+}
+
+static void assert_bytes(const struct vs_replay *replay, uint64_t live, uint64_t reserved)
+{
+	const struct vs_replay_device *device = script_get_device(replay);
+
+	assert_int_equal(device->live_bytes, live);
+	assert_int_equal(vs_replay_get_reserved(device), reserved);
+}
+
+static void test_segments_of_all_kinds_on_the_device_are_live_and_reserved(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10000, 100);
+	script_alloc(&script, VS_MEMORY_MANAGED, 0x20000, 20);
+	script_alloc(&script, VS_MEMORY_ARRAY, 0x10000, 3); /* a number, not an address */
+	script_alloc(&script, VS_MEMORY_PINNED, 0x30000, 1000);
+	script_alloc(&script, VS_MEMORY_REGISTERED, 0x40000, 1000);
+	script_alloc(&script, VS_MEMORY_IPC, 0x50000, 1000);
+	replay = script_replay(&script);
+	assert_bytes(replay, 123, 123);
+	assert_int_equal(replay->counters.nr_overlaps, 0);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_address_decides_what_a_free_frees(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_MANAGED, 0x10000, 100);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x20000, 100);
+	script_free(&script, VS_MEMORY_DEVICE, 0x10000);
+	script_free(&script, VS_MEMORY_DEVICE, 0x20001); /* inside: no start of anything */
+	script_free(&script, VS_MEMORY_DEVICE, 0);
+	replay = script_replay(&script);
+	assert_bytes(replay, 100, 100);
+	assert_int_equal(replay->counters.nr_unmatched_frees, 1);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_free_that_failed_did_not_happen(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10000, 4096);
+	script_block(&script, 1, 0x10000, 100);
+	script_block(&script, 1, 0x10800, 50);
+	script_free(&script, VS_MEMORY_DEVICE, 0x10000);
+	script_set_thread(&script, 2);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x90000, 7);
+	script_set_thread(&script, 1);
+	script_free_failed(&script, VS_MEMORY_DEVICE, 0x10000);
+	script_block_free(&script, 1, 0x10800);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 107, 4103);
+	assert_int_equal(analysis.replay->counters.nr_unmatched_frees, 0);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_failed_free_whose_place_was_taken_stays_freed(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10000, 4096);
+	script_free(&script, VS_MEMORY_DEVICE, 0x10000);
+	script_set_thread(&script, 2);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10800, 16);
+	script_set_thread(&script, 1);
+	script_free_failed(&script, VS_MEMORY_DEVICE, 0x10000);
+	replay = script_replay(&script);
+	assert_bytes(replay, 16, 16);
+	assert_int_equal(replay->counters.nr_overlaps, 1);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_overlap_closes_the_older_one_and_is_counted(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10000, 0x1000);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x11000, 0x1000);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10800, 0x1000); /* over both */
+	script_alloc(&script, VS_MEMORY_ARRAY, 5, 10);
+	script_alloc(&script, VS_MEMORY_ARRAY, 5, 20);
+	replay = script_replay(&script);
+	assert_bytes(replay, 0x1000 + 20, 0x1000 + 20);
+	assert_int_equal(replay->counters.nr_overlaps, 3);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_segment_belongs_to_its_pool_from_birth(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 1000000);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x900000, 50);
+	script_block(&script, 1, 0x100000, 300);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 350, 1000050);
+	/* With a single pass the segment would have been live for a moment. */
+	assert_int_equal(
+		vs_measure_peak_get(&analysis.peak, script_get_device(analysis.replay))->live.bytes,
+		350);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_blocks_go_with_their_segment(void **state)
+{
+	struct vs_analysis analysis;
+	const struct vs_counts *counts;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 1000);
+	script_block(&script, 1, 0x100000, 300);
+	script_block(&script, 1, 0x100200, 300);
+	script_block_free(&script, 1, 0x100000);
+	script_free(&script, VS_MEMORY_DEVICE, 0x100000);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 0, 0);
+	counts = vs_measure_counts_get_pool(&analysis.counts, analysis.replay->pools[0]);
+	assert_int_equal(counts->allocs, 2);
+	assert_int_equal(counts->frees, 1);
+	assert_int_equal(counts->implicit_frees, 1);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_pool_inside_a_block_of_another_pool_counts_once(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x10000);
+	script_block(&script, 1, 0x100000, 0x8000); /* divided by the inner pool */
+	script_block(&script, 1, 0x108000, 0x100);
+	script_block(&script, 2, 0x100000, 0x200); /* starts where the outer one starts */
+	script_block(&script, 2, 0x101000, 0x300);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 0x600, 0x10000);
+	assert_int_equal(analysis.replay->counters.nr_overlaps, 0);
+	assert_int_equal(analysis.replay->pools[0]->block_bytes, 0x8100);
+	assert_int_equal(analysis.replay->pools[1]->block_bytes, 0x500);
+	assert_int_equal(analysis.replay->pools[1]->segment_bytes, 0x8000);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_free_of_an_outer_block_takes_the_inner_ones(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x10000);
+	script_block(&script, 1, 0x100000, 0x8000);
+	script_block(&script, 2, 0x100000, 0x200);
+	script_block_free(&script, 1, 0x100000);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 0, 0x10000);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_overlapping_block_of_the_same_pool_closes_the_older(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x10000);
+	script_block(&script, 1, 0x100000, 0x1000);
+	script_block(&script, 1, 0x100800, 0x100);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 0x100, 0x10000);
+	assert_int_equal(analysis.replay->counters.nr_overlaps, 1);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_block_outside_any_segment_counts_for_itself(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x1000);
+	script_block(&script, 1, 0x500000, 100);
+	script_block(&script, 1, 0x100f00, 0x200); /* reaches beyond the segment: cut */
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 100 + 0x100, 100 + 0x1000);
+	assert_int_equal(analysis.replay->counters.nr_orphan_blocks, 2);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_end_of_a_pool_frees_its_blocks_implicitly(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x10000);
+	script_block(&script, 1, 0x100000, 0x8000);
+	script_block(&script, 2, 0x100000, 0x200);
+	script_block(&script, 2, 0x100400, 0x200);
+	script_pool_end(&script, 2);
+	script_analyse(&script, &analysis);
+	assert_int_equal(vs_measure_counts_get_pool(&analysis.counts, analysis.replay->pools[1])
+				 ->implicit_frees,
+			 2);
+	/* The outer block stays one that another pool divides. */
+	assert_bytes(analysis.replay, 0, 0x10000);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_driver_pool_reserves_what_was_sampled_or_more(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc_async(&script, 3, 0x100000, 1000);
+	replay = script_replay(&script);
+	assert_bytes(replay, 1000, 1000);
+	vs_replay_destroy(replay);
+	script_pool_state(&script, 3, 4096);
+	script_alloc_async(&script, 3, 0x200000, 2000);
+	replay = script_replay(&script);
+	assert_bytes(replay, 3000, 4096);
+	vs_replay_destroy(replay);
+	script_free(&script, VS_MEMORY_ASYNC, 0x100000);
+	script_free(&script, VS_MEMORY_DEVICE, 0x200000);
+	replay = script_replay(&script);
+	assert_bytes(replay, 0, 4096);
+	vs_replay_destroy(replay);
+	script_pool_state(&script, 3, 0);
+	replay = script_replay(&script);
+	assert_bytes(replay, 0, 0);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_blocks_of_a_driver_pool_outlive_its_end(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc_async(&script, 3, 0x100000, 1000);
+	script_pool_state(&script, 3, 4096);
+	script_pool_end(&script, 3);
+	replay = script_replay(&script);
+	assert_bytes(replay, 1000, 1000);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_context_takes_its_memory_but_not_async_and_vmm(void **state)
+{
+	struct vs_analysis analysis;
+	const struct vs_replay_device *device;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_set_context(&script, 7);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10000, 1);
+	script_alloc(&script, VS_MEMORY_MANAGED, 0x20000, 2);
+	script_alloc(&script, VS_MEMORY_ARRAY, 0x30000, 4);
+	script_alloc(&script, VS_MEMORY_PINNED, 0x40000, 8);
+	script_alloc(&script, VS_MEMORY_VMM, 0x99, 16);
+	script_alloc_async(&script, 3, 0x50000, 32);
+	script_set_context(&script, 8);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x60000, 64);
+	script_end_context(&script, VS_CONTEXT_DESTROYED, 7, 0);
+	script_analyse(&script, &analysis);
+	device = script_get_device(analysis.replay);
+	assert_bytes(analysis.replay, 96, 112); /* the handle is not mapped: reserved, not live */
+	assert_int_equal(vs_measure_counts_get_kind(&analysis.counts, device, VS_MEMORY_DEVICE)
+				 ->implicit_frees,
+			 1);
+	assert_int_equal(vs_measure_counts_get_kind(&analysis.counts, device, VS_MEMORY_PINNED)
+				 ->implicit_frees,
+			 1);
+	assert_int_equal(
+		vs_measure_counts_get_kind(&analysis.counts, device, VS_MEMORY_VMM)->implicit_frees,
+		0);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_reset_takes_everything_of_the_device(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_device(&script, 1, 8 * GIB);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10000, 1);
+	script_alloc_on(&script, 1, VS_MEMORY_DEVICE, 0x20000, 2);
+	script_alloc(&script, VS_MEMORY_VMM, 0x99, 4096);
+	script_reserve(&script, 0x100000, 0x10000);
+	script_map(&script, 0x100000, 4096, 0x99);
+	script_alloc_async(&script, 3, 0x50000, 32);
+	script_pool_state(&script, 3, 64);
+	script_end_context(&script, VS_CONTEXT_RESET, 0, 0);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 0, 0);
+	assert_int_equal(vs_replay_get_device(analysis.replay, 1)->live_bytes, 2);
+	assert_int_equal(vs_measure_counts_get_kind(&analysis.counts,
+						    script_get_device(analysis.replay),
+						    VS_MEMORY_VMM)
+				 ->implicit_frees,
+			 1);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_phase_is_the_threads_own_or_the_one_pushed_last(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_name(&script, 1, "step");
+	script_name(&script, 2, "forward");
+	script_name(&script, 3, "load");
+	script_push(&script, 1);
+	script_push(&script, 2);
+	replay = script_replay(&script);
+	assert_string_equal(vs_replay_get_phase(replay, 1), "forward");
+	assert_string_equal(vs_replay_get_phase(replay, 9), "forward");
+	vs_replay_destroy(replay);
+	script_set_thread(&script, 2);
+	script_push(&script, 3);
+	replay = script_replay(&script);
+	assert_string_equal(vs_replay_get_phase(replay, 1), "forward");
+	assert_string_equal(vs_replay_get_phase(replay, 9), "load");
+	vs_replay_destroy(replay);
+	script_pop(&script);
+	script_pop(&script); /* one too many */
+	replay = script_replay(&script);
+	assert_null(vs_replay_get_phase(replay, 2));
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_nonsense_in_a_trace_does_no_harm(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, UINT64_MAX, UINT64_MAX);
+	script_alloc(&script, VS_MEMORY_DEVICE, UINT64_MAX - 1, UINT64_MAX);
+	script_alloc(&script, (enum vs_memory_kind)200, 4096, 1);
+	script_alloc(&script, VS_MEMORY_DEVICE, 8192, 0);
+	script_block(&script, 99, 4096, 1);
+	script_block_fail(&script, 99, 1);
+	script_pool(&script, 1, VS_POOL_PROGRAM, VS_NO_DEVICE, 0, "p");
+	script_block(&script, 1, 4096, UINT64_MAX);
+	script_block(&script, 1, UINT64_MAX, 5);
+	script_reserve(&script, UINT64_MAX, UINT64_MAX);
+	script_reserve(&script, 1, UINT64_MAX);
+	script_map(&script, UINT64_MAX, 10, 1);
+	script_map(&script, 0x100000, UINT64_MAX, 1);
+	script_unmap(&script, 0, UINT64_MAX);
+	script_free_failed(&script, (enum vs_memory_kind)200, 4096);
+	script_end_context(&script, VS_CONTEXT_RESET, 0, 4000000000);
+	replay = script_replay(&script);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_segments_of_all_kinds_on_the_device_are_live_and_reserved),
+		cmocka_unit_test(test_address_decides_what_a_free_frees),
+		cmocka_unit_test(test_free_that_failed_did_not_happen),
+		cmocka_unit_test(test_failed_free_whose_place_was_taken_stays_freed),
+		cmocka_unit_test(test_overlap_closes_the_older_one_and_is_counted),
+		cmocka_unit_test(test_segment_belongs_to_its_pool_from_birth),
+		cmocka_unit_test(test_blocks_go_with_their_segment),
+		cmocka_unit_test(test_pool_inside_a_block_of_another_pool_counts_once),
+		cmocka_unit_test(test_free_of_an_outer_block_takes_the_inner_ones),
+		cmocka_unit_test(test_overlapping_block_of_the_same_pool_closes_the_older),
+		cmocka_unit_test(test_block_outside_any_segment_counts_for_itself),
+		cmocka_unit_test(test_end_of_a_pool_frees_its_blocks_implicitly),
+		cmocka_unit_test(test_driver_pool_reserves_what_was_sampled_or_more),
+		cmocka_unit_test(test_blocks_of_a_driver_pool_outlive_its_end),
+		cmocka_unit_test(test_context_takes_its_memory_but_not_async_and_vmm),
+		cmocka_unit_test(test_reset_takes_everything_of_the_device),
+		cmocka_unit_test(test_phase_is_the_threads_own_or_the_one_pushed_last),
+		cmocka_unit_test(test_nonsense_in_a_trace_does_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

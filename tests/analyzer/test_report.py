@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The commands of the analyzer on a trace whose answers are known by construction
+(make_report_trace.c): JSON that parses and adds up, text that fits the terminal.
+
+    test_report.py VRAMSCOPE MAKE_REPORT_TRACE
+"""
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+VRAMSCOPE, MAKE = sys.argv[1:3]
+MIB = 1 << 20
+COMMANDS = ["report", "peak", "retained", "frag", "sites", "info"]
+
+
+def run(*arguments, width=100, status=0):
+    environment = dict(os.environ, COLUMNS=str(width))
+    done = subprocess.run([VRAMSCOPE, *arguments], env=environment, capture_output=True)
+    assert done.returncode == status, (arguments, done.returncode, done.stderr)
+    return done.stdout.decode()
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        subprocess.run([MAKE, cls.folder.name], check=True)
+        cls.story = os.path.join(cls.folder.name, "story.vscope")
+        cls.many = os.path.join(cls.folder.name, "many.vscope")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def report(self, *options):
+        return json.loads(run("report", "--json", *options, self.story))
+
+    def test_every_command_writes_json_with_a_schema(self):
+        for command in COMMANDS:
+            told = json.loads(run(command, "--json", self.story))
+            self.assertEqual(told["schema"], f"vramscope.{command}/0")
+            self.assertEqual(told["events"], 416)
+            self.assertEqual(told["command"], "train --title 'a b'")
+
+    def test_several_traces_are_a_list(self):
+        told = json.loads(run("report", "--json", self.story, self.many))
+        self.assertEqual([trace["trace"] for trace in told["traces"]], [self.story, self.many])
+        self.assertEqual(told["traces"][1]["devices"][0]["allocs"], 100000)
+
+    def test_trace_that_is_missing_leaves_the_json_whole(self):
+        told = json.loads(run("report", "--json", self.story, "/nowhere", status=1))
+        self.assertNotIn("failed", told["traces"][0])
+        self.assertTrue(told["traces"][1]["failed"])
+
+    def test_kinds_count_what_was_asked_of_cuda(self):
+        device = self.report()["devices"][0]
+        kinds = device["memory_kinds"]
+        self.assertEqual(list(kinds), ["device", "managed", "pinned", "registered", "async", "vmm",
+                                       "array", "ipc", "graph"])
+        self.assertEqual(kinds["device"], {
+            "allocs": 3, "frees": 1, "failed_allocs": 1, "failed_frees": 1, "implicit_frees": 0,
+            "bytes_allocated": 616 * MIB, "peak_bytes": 616 * MIB, "live_at_end_count": 2,
+            "live_at_end_bytes": 600 * MIB})
+        self.assertEqual(kinds["managed"]["frees"], 1)
+        self.assertEqual(kinds["pinned"]["live_at_end_bytes"], 64 * MIB)
+        self.assertEqual((device["allocs"], device["frees"], device["failed_allocs"]), (4, 2, 1))
+        self.assertEqual(device["live_at_end_bytes"], 300 * MIB)
+        self.assertEqual(device["live_at_end_count"], 101)
+
+    def test_pools_count_their_blocks(self):
+        pool = self.report()["devices"][0]["pools"][0]
+        self.assertEqual(pool["name"], "te\"ns\ufffd")
+        self.assertEqual(pool["limit_bytes"], 500 * MIB)
+        self.assertEqual((pool["allocs"], pool["failed_allocs"], pool["ooms"]), (100, 1, 1))
+        self.assertEqual(pool["then"]["holes"], 100)
+
+    def test_out_of_memory_is_fragmentation_and_the_retry_is_none(self):
+        device = self.report()["devices"][0]
+        self.assertEqual(device["ooms"], 1)
+        self.assertEqual(sum(group["recovered"] for group in device["failures"]), 1)
+        oom = device["last_oom"]
+        self.assertEqual(oom["cause"], "fragmentation")
+        self.assertEqual(oom["requested_bytes"], 150 * MIB)
+        self.assertEqual(oom["at"]["step"], 100)
+        self.assertEqual(oom["largest_hole_bytes"], 3 * MIB)
+        self.assertEqual(oom["holes_below_request_bytes"], 300 * MIB)
+
+    def test_holes_are_those_at_the_failure(self):
+        device = self.report()["devices"][0]
+        self.assertEqual(device["hole_bytes"], 300 * MIB)
+        self.assertEqual(device["largest_hole_bytes"], 3 * MIB)
+        self.assertAlmostEqual(device["fragmentation"], 0.99)
+        where = device["where"]
+        self.assertEqual(where["live_bytes"] + where["hole_bytes"] + where["cached_bytes"],
+                         where["reserved_bytes"])
+
+    def test_at_shows_another_instant(self):
+        # Half of the blocks: 48 holes of 3 MiB, and the rest behind the last block.
+        frag = json.loads(run("frag", "--json", "--at", "170us", self.story))["devices"][0]
+        self.assertGreater(frag["largest_hole_bytes"], 3 * MIB)
+        self.assertLess(frag["holes"], 100)
+        end = json.loads(run("peak", "--json", "--at", "end", self.story))["devices"][0]
+        self.assertEqual(end["live_bytes"], 300 * MIB)
+
+    def test_peak_sites_add_up(self):
+        device = json.loads(run("peak", "--json", self.story))["devices"][0]
+        self.assertEqual(device["peak_live_bytes"], 300 * MIB)
+        self.assertEqual(sum(site["bytes"] for site in device["peak_sites"]), 300 * MIB)
+        self.assertEqual(device["peak_reserved_bytes"], 616 * MIB)
+
+    def test_retained_is_one_block_a_step(self):
+        retained = json.loads(run("retained", "--json", self.story))["devices"][0]["retained"]
+        self.assertEqual(retained["bytes_per_step"], MIB)
+        self.assertEqual(retained["since"], 0)
+        self.assertEqual((retained["steps_grown"], retained["steps"]), (100, 100))
+
+    def test_other_device_is_shown_and_can_be_left_out(self):
+        self.assertEqual([d["device"] for d in self.report()["devices"]], [0, 1])
+        self.assertEqual([d["device"] for d in self.report("--device", "1")["devices"]], [1])
+        run("report", "--device", "7", self.story, status=1)
+
+    def test_text_is_never_wider_than_the_terminal(self):
+        for command in COMMANDS:
+            for width in (40, 72, 200):
+                for line in run(command, self.story, width=width).splitlines():
+                    self.assertLessEqual(len(line), width, (command, line))
+
+    def test_ascii_is_ascii_and_nothing_plays_with_the_terminal(self):
+        for command in COMMANDS:
+            told = run(command, "--ascii", self.story, width=200)
+            self.assertTrue(told.isascii(), told)
+            self.assertTrue(all(c.isprintable() or c == "\n" for c in told), told)
+            self.assertNotIn("\033", run(command, self.story))
+
+    def test_report_tells_the_story(self):
+        told = run("report", self.story, width=160)
+        for words in ("in back?ward of step 100: 150 MiB asked", "cause: FRAGMENTATION",
+                      "the largest hole is 3.00 MiB: 100 blocks (100 MiB) cut 300 MiB",
+                      "RECOVERED     1 request failed", "+1.00 MiB a step since step 0",
+                      "300 MiB live in 600 MiB reserved", "2 GPUs"):
+            self.assertIn(words, told)
+
+    def test_hundred_thousand_pairs_need_little_memory(self):
+        run("report", self.many)
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if "asan" not in os.environ.get("VS_BUILD", ""):
+            self.assertLess(usage.ru_maxrss, 50 * 1024)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

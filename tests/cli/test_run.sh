@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# A command under `vramscope run` finds the world as it would without it.
+# shellcheck source=cli_cases.sh
+source "${BASH_SOURCE[0]%/*}/cli_cases.sh"
+
+# same COMMAND...: prints, says and ends the same with and without vramscope, but for the last line.
+same() {
+	local plain_out plain_err plain_status=0
+
+	plain_out=$("$@" 2>"$work/stderr") || plain_status=$?
+	plain_err=$(<"$work/stderr")
+	run -- "$@"
+	expect_out "$plain_out"
+	expect_err "${plain_err:+$plain_err
+}$nothing_seen"
+	expect_status $plain_status
+}
+
+test_output_and_exit_status_are_the_same() {
+	same echo hello
+	same sh -c 'echo out; echo err >&2; exit 42'
+	same ls /no/such/file
+	same false
+}
+
+test_arguments_are_the_same() {
+	same printf '<%s>' "a b" '' '*' -o --help -- '%p'
+	run printf '<%s>' --no-stacks --
+	expect_out '<--no-stacks><-->'
+}
+
+test_standing_in_the_system_is_the_same() {
+	same pwd
+	same sh -c 'ulimit -a; umask'
+	same nice
+	# Process group, session, terminal.
+	same cut -d' ' -f5-8 /proc/self/stat
+	(umask 027 && ulimit -n 100 && same sh -c 'umask; ulimit -n')
+	(cd / && run -o "$work/here/x" pwd && expect_out /)
+}
+
+test_signals_that_are_ignored_or_blocked_are_the_same() {
+	same grep -E '^Sig(Ign|Blk|Cgt)' /proc/self/status
+	(
+		trap '' HUP CHLD PIPE USR1
+		same grep -E '^Sig(Ign|Blk|Cgt)' /proc/self/status
+	)
+}
+
+test_open_files_are_the_same() {
+	local list='cd /proc/self/fd && echo *'
+
+	same sh -c "$list"
+	same sh -c "$list" <&-
+	exec 7<"$0" 8>"$work/here/eight"
+	same sh -c "$list; echo written >&8"
+	exec 7<&- 8>&-
+	out=$(wc -l <eight)
+	expect_out 2
+}
+
+test_closed_streams_are_closed_for_the_command() {
+	out=$("$VRAMSCOPE" run sh -c '[ -e /proc/self/fd/0 ] && echo open || echo closed' \
+		<&- 2>"$work/stderr")
+	expect_out closed
+	"$VRAMSCOPE" run sh -c '[ -e /proc/$$/fd/1 ] || echo closed >&2' >&- 2>"$work/stderr"
+	err=$(<"$work/stderr")
+	expect_err "closed
+$nothing_seen"
+	out=$("$VRAMSCOPE" run sh -c '[ -e /proc/$$/fd/2 ] || echo closed' 2>&-)
+	expect_out closed
+	"$VRAMSCOPE" run true <&- >&- 2>&- || fail "three closed streams"
+}
+
+# Written by number 2 if that were free, it would be in the trace.
+test_last_line_ends_up_in_no_trace() {
+	STUB_ALLOCS=1 "$VRAMSCOPE" run -o trace.vscope true 2>&-
+	! grep -q 'vramscope:' trace.vscope || fail "the line is in the trace"
+}
+
+test_much_data_passes_both_ways() {
+	out=$(head -c 200000000 /dev/zero | "$VRAMSCOPE" run -- cat 2>/dev/null | cksum)
+	expect_out "$(head -c 200000000 /dev/zero | cksum)"
+}
+
+test_reader_that_leaves_ends_the_command() {
+	"$VRAMSCOPE" run yes 2>"$work/stderr" | head -n 1 >first
+	status=${PIPESTATUS[0]}
+	expect_status 141
+	err=$(<"$work/stderr")
+	expect_err "$nothing_seen"
+}
+
+# If vramscope held the pipe, its reader would wait for the command, and that for the reader.
+test_output_ends_when_the_command_closes_it() {
+	mkfifo gate
+	"$VRAMSCOPE" run sh -c 'echo all; exec >&-; read line <gate' 2>/dev/null | {
+		out=$(cat)
+		echo go >gate
+		expect_out all
+	}
+}
+
+test_other_files_end_when_the_command_closes_them() {
+	mkfifo gate pipe
+	{
+		out=$(cat <pipe)
+		echo go >gate
+		expect_out all
+	} &
+	"$VRAMSCOPE" run sh -c 'echo all >&7; exec 7>&-; read line <gate' 7>pipe 2>/dev/null
+	wait $! || exit 1
+}
+
+test_input_that_the_command_leaves_is_left() {
+	printf 'one\ntwo\n' >input
+	out=$({
+		"$VRAMSCOPE" run sh -c 'read line; echo $line' 2>/dev/null
+		cat
+	} <input)
+	expect_out "one
+two"
+}
+
+test_process_that_outlives_the_command_is_not_waited_for() {
+	mkfifo gate
+	run sh -c '(exec >/dev/null 2>&1; read line <gate) & exit 6'
+	expect_status 6
+	echo go >gate
+}
+
+test_environment_has_only_the_recorder_more() {
+	local changed='^(LD_PRELOAD|VRAMSCOPE_INDEX|_)='
+
+	[[ $(env | grep -Ev "$changed" | sort) == "$("$VRAMSCOPE" run env 2>/dev/null |
+		grep -Ev "$changed" | sort)" ]] || fail "something else changed"
+	run sh -c 'echo "$LD_PRELOAD"'
+	expect_out "$FIXTURES/stub/libvramscope.so"
+}
+
+test_preloaded_libraries_of_the_user_stay() {
+	LD_PRELOAD=$FIXTURES/stub/./libvramscope.so run sh -c 'echo "$LD_PRELOAD"'
+	expect_out "$FIXTURES/stub/libvramscope.so:$FIXTURES/stub/./libvramscope.so"
+}
+
+test_run_within_run_preloads_once() {
+	run "$VRAMSCOPE" run sh -c 'echo "$LD_PRELOAD"'
+	expect_out "$FIXTURES/stub/libvramscope.so"
+	expect_err "$nothing_seen
+$nothing_seen"
+}
+
+test_options_become_variables() {
+	run -o 'x.%p.%h.%r.vscope' --stack-depth=7 --no-stacks --no-pools --no-hooks --children=no \
+		sh -c 'env | grep ^VRAMSCOPE_ | grep -v -e INDEX -e LIBDIR | sort'
+	expect_out "VRAMSCOPE_CHILDREN=no
+VRAMSCOPE_NO_HOOKS=1
+VRAMSCOPE_NO_POOLS=1
+VRAMSCOPE_NO_STACKS=1
+VRAMSCOPE_OUTPUT=$work/here/x.%p.%h.%r.vscope
+VRAMSCOPE_STACK_DEPTH=7"
+}
+
+test_variables_of_the_user_stay() {
+	VRAMSCOPE_OUTPUT=mine VRAMSCOPE_NO_STACKS=1 run sh -c 'echo $VRAMSCOPE_OUTPUT $VRAMSCOPE_NO_STACKS'
+	expect_out "$work/here/mine 1"
+	VRAMSCOPE_OUTPUT=mine run -o other sh -c 'echo $VRAMSCOPE_OUTPUT'
+	expect_out "$work/here/other"
+}
+
+test_nothing_is_left_behind() {
+	run true
+	STUB_ALLOCS=1 run -o trace.vscope true
+	run -o trace.vscope no-such-command
+	run sh -c 'kill -9 $$'
+	expect_status 137
+	out=$(ls -A "$TMPDIR")
+	expect_out ''
+	out=$(ls -A)
+	expect_out trace.vscope
+}
+
+test_without_temporary_folder_the_command_runs() {
+	STUB_ALLOCS=1 TMPDIR=/proc run -o trace.vscope echo ran
+	expect_out ran
+	expect_status 0
+	expect_err "vramscope: the folder for temporary files cannot be written, so it is not known which traces there are"
+}
+
+# A rank beside us has the name; its trace must stay.
+test_trace_that_is_being_written_is_not_removed() {
+	local writer=$BASHPID # any process that lives
+
+	echo theirs >trace.vscope
+	{
+		printf 'VSLIVE\r\n\0\0\0\0'
+		printf "$(printf '\\x%02x' $((writer & 255)) $((writer >> 8 & 255)) \
+			$((writer >> 16 & 255)) $((writer >> 24 & 255)))"
+		head -c 5000 /dev/zero
+	} >trace.vscope.live
+	STUB_ALLOCS=2 run -o trace.vscope true
+	out=$(<trace.vscope)
+	expect_out theirs
+	[[ $err == *"2 events in trace.vscope."* ]] || fail "ours has no other name"
+}
+
+run_cases

@@ -1,0 +1,275 @@
+/* Maps made by hand against texts that were read by eye: golden/. VS_UPDATE=1 writes them anew. */
+#include "map.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "map_bar.h"
+#include "map_text.h"
+
+#define MIB (1ull << 20)
+
+/* An arena with holes, a cached segment that is wholly free, memory without a pool. */
+static void make_few(struct vs_map_state *map)
+{
+	vs_map_init(map);
+	map->capacity = 8192 * MIB;
+	map->live_bytes = 432 * MIB;
+	map->reserved_bytes = 708 * MIB;
+	assert_int_equal(vs_map_add_segment(map, 0x7f0000000000, 256 * MIB, "arena", true), 0);
+	assert_int_equal(vs_map_add_block(map, 0x7f0000000000, 100 * MIB), 0);
+	/* 28 MiB free; then small ones with as much between them; then 72 MiB free at the end. */
+	for (uint64_t i = 0; i < 4; i++)
+		assert_int_equal(
+			vs_map_add_block(map, 0x7f0000000000 + (128 + i * 16) * MIB, 8 * MIB), 0);
+	assert_int_equal(vs_map_add_segment(map, 0x7f0010000000, 128 * MIB, "arena", true), 0);
+	assert_int_equal(vs_map_add_segment(map, 0x7f0020000000, 300 * MIB, "cudaMalloc", false),
+			 0);
+	assert_int_equal(vs_map_add_segment(map, 0x7f0040000000, 512, "cudaMallocPitch", false), 0);
+}
+
+/* More than can be shown one by one. */
+static void make_many(struct vs_map_state *map)
+{
+	static const char *const labels[] = {"cudaMalloc", "caching pool", "cudaMallocManaged"};
+	uint64_t at = 0x7f0000000000;
+
+	vs_map_init(map);
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t size = (i % 25 == 0 ? 256 : 2) * MIB;
+		bool is_owned = i % 3 == 1;
+
+		assert_int_equal(vs_map_add_segment(map, at, size, labels[i % 3], is_owned), 0);
+		if (is_owned)
+			assert_int_equal(vs_map_add_block(map, at + size / 4, size / 2), 0);
+		map->reserved_bytes += size;
+		map->live_bytes += is_owned ? size / 2 : size;
+		at += size;
+	}
+}
+
+static void make_nothing(struct vs_map_state *map)
+{
+	vs_map_init(map);
+	map->capacity = 1024 * MIB;
+}
+
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = calloc(1, 65536);
+
+	assert_non_null(file);
+	assert_non_null(text);
+	assert_true(fread(text, 1, 65535, file) > 0);
+	fclose(file);
+	return text;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static char *put_map(const struct vs_map_state *map, struct vs_text_style *style)
+{
+	char *text = NULL;
+	size_t size;
+
+	style->file = open_memstream(&text, &size);
+	assert_int_equal(vs_map_put(map, style), 0);
+	fclose(style->file);
+	return text;
+}
+
+static void check_width(const char *text, const struct vs_text_style *style)
+{
+	size_t columns = 0;
+
+	for (; *text; text++) {
+		if (*text == '\n')
+			columns = 0;
+		else if (((unsigned char)*text & 0xc0) != 0x80)
+			columns++;
+		assert_in_range(columns, 0, style->width);
+		if (style->is_ascii)
+			assert_in_range(*text, '\n', '~');
+	}
+}
+
+static void expect_golden(void (*make)(struct vs_map_state *), const char *name)
+{
+	static const unsigned int widths[] = {60, 80, 120};
+	struct vs_map_state map;
+	char path[PATH_MAX];
+
+	make(&map);
+	for (int i = 0; i < 6; i++) {
+		struct vs_text_style style = {.width = widths[i / 2], .is_ascii = i % 2};
+		char *text = put_map(&map, &style);
+		char *expected;
+
+		check_width(text, &style);
+		snprintf(path, sizeof(path), "%s/map_%s_%zu%s.txt", getenv("VS_GOLDEN"), name,
+			 style.width, style.is_ascii ? "_ascii" : "");
+		if (getenv("VS_UPDATE"))
+			write_file(path, text);
+		expected = read_file(path);
+		assert_string_equal(text, expected);
+		free(expected);
+		free(text);
+	}
+	vs_map_fini(&map);
+}
+
+static void test_few_segments_are_shown_one_by_one(void **state)
+{
+	(void)state;
+	expect_golden(make_few, "few");
+}
+
+static void test_many_small_segments_are_put_together(void **state)
+{
+	(void)state;
+	expect_golden(make_many, "many");
+}
+
+static void test_nothing_held_is_said(void **state)
+{
+	(void)state;
+	expect_golden(make_nothing, "nothing");
+}
+
+static void test_narrowest_terminal_is_respected(void **state)
+{
+	struct vs_text_style style = {.width = 40};
+	struct vs_map_state map;
+	char *text;
+
+	(void)state;
+	make_few(&map);
+	text = put_map(&map, &style);
+	check_width(text, &style);
+	free(text);
+	vs_map_fini(&map);
+}
+
+static void test_sums_tell_holes_from_what_can_be_released(void **state)
+{
+	struct vs_map_sums sums = {0};
+	struct vs_map_state map;
+
+	(void)state;
+	make_few(&map);
+	for (size_t i = 0; i < map.nr_segments; i++)
+		vs_map_bar_add_sums(&map, &map.segments[i], &sums);
+	assert_int_equal(sums.size, 684 * MIB + 512);
+	assert_int_equal(sums.live, 432 * MIB + 512);
+	assert_int_equal(sums.nr_blocks, 5);
+	assert_int_equal(sums.nr_holes, 5);
+	assert_int_equal(sums.hole_bytes, (28 + 3 * 8 + 72) * MIB);
+	assert_int_equal(sums.largest_hole, 72 * MIB);
+	assert_int_equal(sums.releasable, 128 * MIB);
+	vs_map_fini(&map);
+}
+
+static void test_only_full_and_empty_cells_look_so(void **state)
+{
+	struct vs_text_style ascii = {.width = 80, .is_ascii = true};
+	struct vs_text_style plain = {.width = 80};
+
+	(void)state;
+	assert_string_equal(vs_map_bar_get_sign(0, 1000, &ascii), ".");
+	assert_string_equal(vs_map_bar_get_sign(1, 1000, &ascii), "-");
+	assert_string_equal(vs_map_bar_get_sign(500, 1000, &ascii), "+");
+	assert_string_equal(vs_map_bar_get_sign(999, 1000, &ascii), "+");
+	assert_string_equal(vs_map_bar_get_sign(1000, 1000, &ascii), "#");
+	assert_string_equal(vs_map_bar_get_sign(0, 1000, &plain), "\xc2\xb7");
+	assert_string_equal(vs_map_bar_get_sign(1, 1000, &plain), "\xe2\x96\x81");
+	assert_string_equal(vs_map_bar_get_sign(999, 1000, &plain), "\xe2\x96\x87");
+	assert_string_equal(vs_map_bar_get_sign(1000, 1000, &plain), "\xe2\x96\x88");
+}
+
+static void test_colours_change_nothing_but_colour(void **state)
+{
+	struct vs_text_style colored = {.width = 80, .has_color = true};
+	struct vs_text_style plain = {.width = 80};
+	struct vs_map_state map;
+	char *text;
+	char *expected;
+	char *to;
+
+	(void)state;
+	make_few(&map);
+	text = put_map(&map, &colored);
+	expected = put_map(&map, &plain);
+	assert_non_null(strchr(text, '\033'));
+	to = text;
+	for (const char *from = text; *from; from++) {
+		if (*from == '\033')
+			from = strchr(from, 'm');
+		else
+			*to++ = *from;
+	}
+	*to = 0;
+	assert_string_equal(text, expected);
+	free(text);
+	free(expected);
+	vs_map_fini(&map);
+}
+
+static void test_escapes_in_names_do_not_reach_the_terminal(void **state)
+{
+	struct vs_text_style style = {.width = 80};
+	struct vs_map_state map;
+	char *text;
+
+	(void)state;
+	vs_map_init(&map);
+	assert_int_equal(vs_map_add_segment(&map, 0x1000, 4096, "bad\033[31mname\n", false), 0);
+	text = put_map(&map, &style);
+	assert_null(strchr(text, '\033'));
+	assert_non_null(strstr(text, "bad?[31mname?\n"));
+	free(text);
+	vs_map_fini(&map);
+}
+
+static void test_full_disk_is_an_error(void **state)
+{
+	struct vs_text_style style = {.file = fopen("/dev/full", "w"), .width = 80};
+	struct vs_map_state map;
+
+	(void)state;
+	make_few(&map);
+	assert_non_null(style.file);
+	setvbuf(style.file, NULL, _IONBF, 0);
+	assert_int_equal(vs_map_put(&map, &style), -VS_ERR_IO);
+	fclose(style.file);
+	vs_map_fini(&map);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_few_segments_are_shown_one_by_one),
+		cmocka_unit_test(test_many_small_segments_are_put_together),
+		cmocka_unit_test(test_nothing_held_is_said),
+		cmocka_unit_test(test_narrowest_terminal_is_respected),
+		cmocka_unit_test(test_sums_tell_holes_from_what_can_be_released),
+		cmocka_unit_test(test_only_full_and_empty_cells_look_so),
+		cmocka_unit_test(test_colours_change_nothing_but_colour),
+		cmocka_unit_test(test_escapes_in_names_do_not_reach_the_terminal),
+		cmocka_unit_test(test_full_disk_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
