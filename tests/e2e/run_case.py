@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""What no sample shows: programs without CUDA, without the launcher, that end badly, that are long
+or still running, that start others, or that have names like ours.
+
+    run_case.py CASE
+"""
+import glob
+import os
+import resource
+import signal
+import subprocess
+
+import harness
+from harness import HOSTS, SAMPLES, SHIM, VRAMSCOPE, analyze, check, check_equal
+
+HOST = os.path.join(HOSTS, "e2e_host")
+MIB = 1 << 20
+
+
+def device_counts(trace, status=0):
+    return harness.report(trace, status)["devices"][0]["memory_kinds"]["device"]
+
+
+def check_host(trace, pairs):
+    """All that e2e_host did is in the trace."""
+    counts = device_counts(trace)
+    check_equal((counts["allocs"], counts["frees"]), (pairs + 3, pairs), "allocs and frees")
+    check_equal(counts["live_at_end_bytes"], 6 * MIB, "bytes alive at the end")
+
+
+def no_cuda_leaves_no_trace():
+    result = harness.run(VRAMSCOPE, "run", "-o", "ls.vscope", "--", "ls", "/")
+    plain = harness.run("ls", "/")
+    ours, others = harness.own_lines(result.stderr)
+    check_equal((result.returncode, result.stdout, others), (0, plain.stdout, []), "ls")
+    check_equal(len(ours), 1, "lines of vramscope's own")
+    check("no trace" in ours[0], f"the note says so: {ours[0]}")
+    check_equal(os.listdir("."), [], "files that are left")
+
+
+def preload_works_without_the_launcher():
+    trace = os.path.abspath("own.vscope")
+    env = {"LD_PRELOAD": SHIM, "VRAMSCOPE_OUTPUT": trace}
+    result = harness.run_plain("1G", HOST, "10", "return", env=env)
+    check_equal((result.returncode, result.stdout), (0, "done\n"), "the program")
+    check_host(trace, 10)
+    check_equal([name for name in os.listdir(".") if name.endswith(".live")], [], "live files")
+
+
+def ends(how, status):
+    trace = f"{how}.vscope"
+    plain = harness.run_plain("1G", HOST, "1000", how)
+    recorded = harness.run_recorded("1G", trace, HOST, "1000", how)
+    check_equal(plain.returncode, status, "how it ends")
+    check_equal((recorded.returncode, recorded.stdout), (status, "done\n"), "under vramscope")
+    check_equal(os.listdir("."), [trace], "the pair of files is one")
+    check_host(trace, 1000)
+    os.remove(trace)
+    # Without the launcher nobody makes one file of the pair: readers take both.
+    env = {"LD_PRELOAD": SHIM, "VRAMSCOPE_OUTPUT": os.path.abspath(trace)}
+    check_equal(harness.run_plain("1G", HOST, "1000", how, env=env).returncode, status, "preloaded")
+    check(os.path.exists(f"{trace}.live"), "the live file stays")
+    check_host(trace, 1000)
+
+
+def trace_survives_underscore_exit():
+    ends("_exit", 5)
+
+
+def trace_survives_abort():
+    ends("abort", -signal.SIGABRT)
+
+
+def trace_survives_sigkill():
+    ends("kill", -signal.SIGKILL)
+
+
+def trace_survives_sigsegv():
+    ends("segv", -signal.SIGSEGV)
+
+
+def children_have_traces_of_their_own():
+    forker = os.path.join(SAMPLES, "forker")
+    plain = harness.run_plain("1G", forker)
+    recorded = harness.run_recorded("1G", "forker.%p.vscope", forker)
+    ours, others = harness.own_lines(recorded.stderr)
+    check_equal((recorded.returncode, others), (plain.returncode, []), "status and stderr")
+    check_equal(recorded.stdout, plain.stdout, "output")
+    check_equal(len(ours), 1, "lines of vramscope's own")
+    wanted = []
+    for line in plain.stdout.splitlines():
+        fields = dict(field.split("=") for field in line.split())
+        wanted.append((int(fields["allocs"]), int(fields["frees"]), int(fields["bytes"])))
+    got = []
+    for trace in glob.glob("forker.*.vscope"):
+        counts = device_counts(trace)
+        got.append((counts["allocs"], counts["frees"], counts["bytes_allocated"]))
+        check(trace in ours[0], f"{trace} is named")
+    check_equal(sorted(got), sorted(wanted), "allocs, frees and bytes of each process")
+
+
+def first_process_takes_the_name():
+    forker = os.path.join(SAMPLES, "forker")
+    harness.run_recorded("1G", "forker.vscope", forker)
+    check("forker.vscope" in os.listdir("."), "the name is taken")
+    check_equal(len(glob.glob("forker.vscope.*")), 3, "other processes have names of their own")
+
+
+def long_run_is_read_quickly_in_little_memory():
+    recorded = harness.run_recorded("1G", "long.vscope", HOST, "100000", "return")
+    check_equal((recorded.returncode, recorded.stdout), (0, "done\n"), "the program")
+    check_host("long.vscope", 100000)
+    check_equal(harness.report("long.vscope")["lost_events"], 0, "lost events")
+    process = subprocess.Popen([VRAMSCOPE, "report", "long.vscope"], env=harness.ENVIRONMENT,
+                               stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    check_equal(status, 0, "status of the report")
+    check(usage.ru_maxrss < 50 * 1024, f"{usage.ru_maxrss} KiB of memory are less than 50 MiB")
+
+
+def running_program_can_be_looked_at():
+    with harness.start_recorded("1G", "alive.vscope", HOST, "5000", "wait",
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE) as process:
+        check_equal(process.stdout.readline(), "done\n", "it is at its work")
+        story = harness.report("alive.vscope")
+        check(story["running"], "the report says that it is running")
+        check_host("alive.vscope", 5000)
+        for command in ("peak", "sites", "map", "info"):
+            analyze(command, "alive.vscope")
+        process.stdin.close()
+        check_equal(process.wait(), 0, "it ends as if nobody had looked")
+    check_host("alive.vscope", 5000)
+    check(harness.report("alive.vscope")["complete"], "the trace is whole at the end")
+
+
+def host_keeps_its_own_names():
+    names = os.path.join(HOSTS, "e2e_names")
+    plain = harness.run_plain("2G", names)
+    recorded = harness.run_recorded("2G", "names.vscope", names)
+    ours, others = harness.own_lines(recorded.stderr)
+    check_equal((plain.returncode, plain.stderr), (0, ""), "the program by itself")
+    check_equal((recorded.returncode, recorded.stdout, others), (0, plain.stdout, []),
+                "under vramscope")
+    check_equal(len(ours), 1, "lines of vramscope's own")
+    counts = device_counts("names.vscope")
+    check_equal((counts["allocs"], counts["frees"]), (1000, 500), "allocs and frees")
+    check("e2e_names.c:" in analyze("sites", "names.vscope"), "stacks are there")
+
+
+def options_leave_out_what_they_name():
+    fragment = os.path.join(SAMPLES, "fragment")
+    forker = os.path.join(SAMPLES, "forker")
+    books = harness.run_plain("1G", fragment).stdout
+
+    def record(*command):
+        result = harness.run(VRAMSCOPE, "run", "--softgpu=1G", *command)
+        return result.stdout
+
+    check_equal(record("--no-stacks", "-o", "stacks.vscope", fragment), books, "its output")
+    check("process_batch" not in analyze("sites", "stacks.vscope"), "there are no stacks")
+    check_equal(harness.report("stacks.vscope")["devices"][0]["ooms"], 1, "the rest is there")
+    check_equal(record("--no-pools", "-o", "pools.vscope", fragment), books, "its output")
+    check_equal(harness.report("pools.vscope")["devices"][0]["pools"], [], "pools")
+    check("device.allocs=%d\n" % device_counts("pools.vscope")["allocs"] in books, "segments stay")
+    check_equal(record("--no-hooks", "-o", "hooks.vscope", HOST, "3", "return"), "done\n", "output")
+    check(not os.path.exists("hooks.vscope"), "without hooks there is nothing to record")
+    record("--stack-depth=1", "-o", "depth.vscope", fragment)
+    check("< sample_fragment.c" not in analyze("sites", "depth.vscope"), "stacks are short")
+    record("--children=no", "-o", "parent.%p.vscope", forker)
+    check_equal(len(glob.glob("parent.*")), 1, "traces without those of children")
+
+
+def narrow_terminal_loses_no_fact():
+    train = os.path.join(SAMPLES, "train")
+    harness.run_recorded("2G", "train.vscope", train)
+    facts = analyze("report", "train.vscope").split("\n\n")[1].split("asked by")[0].split()
+    for width in (60, 80, 132):
+        env = {"COLUMNS": str(width)}
+        for command in ("report", "peak", "retained", "frag", "sites", "map", "info"):
+            for line in analyze(command, "train.vscope", env=env).splitlines():
+                check(len(line) <= width, f"{command} keeps to {width} columns: {line}")
+        words = analyze("report", "train.vscope", env=env).split("\n\n")[1].split()
+        check_equal(words[:len(facts)], facts, f"the out-of-memory in {width} columns")
+
+
+def damaged_trace_is_one_clear_line():
+    recorded = harness.run_recorded("1G", "good.vscope", HOST, "20000", "return")
+    check_equal(recorded.returncode, 0, "the program")
+    with open("good.vscope", "rb") as file:
+        good = file.read()
+    with open("cut.vscope", "wb") as file:
+        file.write(good[:len(good) * 2 // 3])
+    with open("empty.vscope", "wb") as file:
+        pass
+    with open("text.vscope", "w", encoding="ascii") as file:
+        file.write("this is no trace\n" * 100)
+    for name, status in (("cut", 3), ("empty", 1), ("text", 1), ("missing", 1)):
+        result = harness.run(VRAMSCOPE, "report", f"{name}.vscope")
+        check_equal(result.returncode, status, f"exit status for the {name} trace")
+        check_equal(len(result.stderr.splitlines()), 1, f"lines about the {name} trace")
+
+
+def run_case(name):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    globals()[name]()
+
+
+harness.main(run_case)
