@@ -257,5 +257,7 @@ uint64_t vs_live_log_get_head(const struct vs_live_log *log)
 
 void vs_live_log_release(struct vs_live_log *log, uint64_t position)
 {
-	atomic_store_explicit(&log->header->tail, position, memory_order_release);
+	/* A writer that was opened anew knows of no position yet. */
+	if (position > atomic_load_explicit(&log->header->tail, memory_order_relaxed))
+		atomic_store_explicit(&log->header->tail, position, memory_order_release);
 }

@@ -85,7 +85,7 @@ size_t vs_live_log_read(const struct vs_live_log *log, uint64_t *position, uint8
 /* Everything reserved so far lies below. */
 uint64_t vs_live_log_get_head(const struct vs_live_log *log);
 
-/* All below position is in the trace: its place may be used again. */
+/* All below position is in the trace: its place may be used again. Never goes back. */
 void vs_live_log_release(struct vs_live_log *log, uint64_t position);
 
 #endif

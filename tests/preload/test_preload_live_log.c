@@ -110,6 +110,14 @@ static void test_records_come_out_as_they_went_in_round_after_round(void **state
 	assert_true(position > 20 * RING_SIZE);
 }
 
+static void test_what_was_released_stays_released(void **state)
+{
+	(void)state;
+	vs_live_log_release(&log_, 64);
+	vs_live_log_release(&log_, 0);
+	assert_int_equal(log_.header->tail, 64);
+}
+
 static void test_several_records_are_read_at_once_as_far_as_they_fit(void **state)
 {
 	static uint8_t out[VS_LIVE_SIZE_MASK + 1];
@@ -268,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_header_says_what_the_reader_needs),
 		TEST(test_records_come_out_as_they_went_in_round_after_round),
+		TEST(test_what_was_released_stays_released),
 		TEST(test_several_records_are_read_at_once_as_far_as_they_fit),
 		TEST(test_a_full_ring_refuses_until_there_is_room),
 		TEST(test_what_an_earlier_round_left_is_no_record),
