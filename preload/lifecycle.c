@@ -137,8 +137,8 @@ __attribute__((constructor(102))) static void begin_with_program(int argc, char 
 /* ---- Fork ------------------------------------------------------------------------------------ */
 
 /*
- * The child of a fork, called by libc or, after a raw clone, by the first hook. It must not touch
- * the parent's log, trace or index, and inherits neither the drain nor anything half done.
+ * The child of a fork. It must not touch the parent's log, trace or index, and inherits neither the
+ * drain nor anything half done.
  */
 static void begin_in_child(void)
 {
@@ -159,12 +159,25 @@ static void begin_in_child(void)
 	errno = saved;
 }
 
+/*
+ * The child of a raw clone, which libc knows nothing of: any lock of any library, malloc's too, may
+ * be held by a thread that is not there. So nothing here may take one: no thread, no compression,
+ * no stacks.
+ */
+static void begin_in_bare_child(void)
+{
+	begin_in_child();
+	vs_stack_do_without();
+	plan.is_bare = true;
+	atomic_store_explicit(&is_without_thread, true, memory_order_relaxed);
+}
+
 void vs_lifecycle_begin(void)
 {
 	char *argv[] = {program_invocation_name, NULL};
 
 	if (has_started)
-		begin_in_child();
+		begin_in_bare_child(); /* libc would have begun already */
 	else
 		begin(1, argv, environ); /* some other library's constructor was faster */
 }

@@ -263,7 +263,8 @@ int vs_session_open(const struct vs_session_plan *plan)
 		close(fd);
 		goto remove_trace;
 	}
-	err = vs_writer_create(&session.writer, fd, vs_private_library_zlib());
+	err = vs_writer_create(&session.writer, fd,
+			       plan->is_bare ? NULL : vs_private_library_zlib());
 	if (err)
 		goto remove_log;
 	err = write_info(plan, &facts, is_elsewhere);

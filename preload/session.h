@@ -15,6 +15,7 @@ struct vs_session_plan {
 	const char *exe;
 	uint64_t start_wall_ns;
 	bool has_own_files; /* the program cannot close our descriptors */
+	bool is_bare;       /* no call that might allocate: nothing is compressed */
 };
 
 /* Takes a name, makes log and trace, with all that INFO has to say. */

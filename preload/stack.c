@@ -116,6 +116,11 @@ void vs_stack_begin_in_child(void)
 		unwind = NULL; /* no stacks are better than a program that stands still */
 }
 
+void vs_stack_do_without(void)
+{
+	unwind = NULL;
+}
+
 void vs_stack_forget_code(void)
 {
 	atomic_store_explicit(&is_outdated, true, memory_order_relaxed);

@@ -25,6 +25,9 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack);
  */
 void vs_stack_begin_in_child(void);
 
+/* From now on all stacks are empty. One thread: a child that may take no lock. */
+void vs_stack_do_without(void);
+
 /* Some code was unloaded. Any thread. */
 void vs_stack_forget_code(void);
 
