@@ -5,10 +5,10 @@
 # shellcheck shell=bash
 set -u
 : "${VRAMSCOPE:?}" "${FIXTURES:?}"
-export VRAMSCOPE_LIBDIR=$FIXTURES/stub
 
 unset LD_AUDIT LD_PRELOAD LD_LIBRARY_PATH GLIBC_TUNABLES STUB_ALLOCS
-unset "${!SOFTGPU_@}" VRAMSCOPE_OUTPUT VRAMSCOPE_INDEX
+unset "${!SOFTGPU_@}" "${!VRAMSCOPE_@}"
+export VRAMSCOPE_LIBDIR=$FIXTURES/stub
 export LC_ALL=C
 
 work=$(realpath "$(mktemp -d)")

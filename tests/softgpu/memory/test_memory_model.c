@@ -14,7 +14,7 @@
 
 #define CAPACITY     (192 * MIB)
 #define OVERHEAD     (8 * MIB)
-#define NR_STEPS     (SG_RIG_IS_SANITIZED ? 300000 : 2000000)
+#define NR_STEPS     2000000
 #define LIVE_BLOCKS  150 /* about so many */
 #define NR_CONTEXTS  4
 #define NR_MAPPABLE  48 /* pages of reserved addresses */
