@@ -39,7 +39,7 @@ static int skip_events(void **state)
 static void test_first_use_defines_device_then_context(void **state)
 {
 	(void)state;
-	vs_event_lines_expect("device 0 softgpu simulated device 1073741824 90 1 73");
+	vs_event_lines_expect("device 0 softgpu 1073741824 90 1 73");
 	vs_event_lines_expect("context created 1 0");
 	vs_event_lines_expect_none();
 }
@@ -311,7 +311,7 @@ static void test_memory_of_the_other_device_is_told_apart(void **state)
 
 	(void)state;
 	assert_int_equal(cuMemCreate(&handle, 2 * MIB, &prop, 0), CUDA_SUCCESS);
-	vs_event_lines_expect("device 1 softgpu simulated device 1073741824 90 1 73");
+	vs_event_lines_expect("device 1 softgpu 1073741824 90 1 73");
 	vs_event_lines_expect("alloc vmm 1 %lx %lu pool=0 context=0 cuMemCreate", (address)handle,
 			      2 * MIB);
 	assert_int_equal(cuMemRelease(handle), CUDA_SUCCESS);

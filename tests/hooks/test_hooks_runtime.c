@@ -28,7 +28,7 @@ static int skip_events(void **state)
 static void test_start_of_the_runtime_is_the_start_of_a_context(void **state)
 {
 	(void)state;
-	vs_event_lines_expect("device 0 softgpu simulated device 1073741824 90 1 73");
+	vs_event_lines_expect("device 0 softgpu 1073741824 90 1 73");
 	vs_event_lines_expect("context created 1 0");
 	vs_event_lines_expect_none();
 }

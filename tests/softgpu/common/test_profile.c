@@ -14,7 +14,7 @@ static void test_default_profile_is_there(void **state)
 	(void)state;
 	assert_non_null(profile);
 	assert_string_equal(profile->key, "softgpu");
-	assert_string_equal(profile->name, "softgpu simulated device");
+	assert_string_equal(profile->name, "softgpu");
 	assert_int_equal(profile->cc, 90);
 	assert_int_equal(profile->nr_multiprocessors, 132);
 }
