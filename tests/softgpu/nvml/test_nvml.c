@@ -290,7 +290,7 @@ static void test_device_is_the_card_of_the_profile(void **state)
 	(void)state;
 	assert_int_equal(nvmlDeviceGetName(device, name, sizeof(name)), NVML_SUCCESS);
 	assert_string_equal(name, "softgpu");
-	assert_int_equal(nvmlDeviceGetName(device, name, 24), NVML_ERROR_INSUFFICIENT_SIZE);
+	assert_int_equal(nvmlDeviceGetName(device, name, 7), NVML_ERROR_INSUFFICIENT_SIZE);
 	assert_int_equal(nvmlDeviceGetName(device, NULL, 24), NVML_ERROR_INVALID_ARGUMENT);
 	assert_int_equal(nvmlDeviceGetCudaComputeCapability(device, &major, &minor), NVML_SUCCESS);
 	assert_int_equal(major, 9);
