@@ -1,0 +1,34 @@
+#ifndef VS_UNWIND_H
+#define VS_UNWIND_H
+
+#include "unwind_memo.h"
+
+/*
+ * Walks a stack by the rules of unwind_rules.h, without a lock, memory to be had, or, on a thread's
+ * own stack, a system call. What it finds is what libunwind finds, at a fraction of the price.
+ */
+
+/* What a thread keeps between two walks. All zero at first; only its own thread touches it. */
+struct vs_unwind_thread {
+	struct vs_unwind_own_stack own;
+	struct vs_unwind_memo memo;
+};
+
+/* How a walk ended. */
+enum vs_unwind_end {
+	VS_UNWIND_IS_WHOLE,   /* at the outermost frame */
+	VS_UNWIND_IS_DEEP,    /* with the last frame that there was room for */
+	VS_UNWIND_IS_CUT,     /* at code that nobody describes, or at a stack that makes no sense */
+	VS_UNWIND_IS_FOREIGN, /* at code that takes another unwinder */
+};
+
+/*
+ * The callers of the function whose __builtin_frame_address(0) this is, innermost first, max_frames
+ * at most (at least 1). The function need not be the one that calls; but it must not have returned.
+ *
+ * Async-signal-safe, but for a walk of the same thread that it interrupts. Keeps errno.
+ */
+enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *self, const void *frame,
+				  uint64_t *frames, uint32_t max_frames, uint32_t *nr_frames);
+
+#endif

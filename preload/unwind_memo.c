@@ -1,0 +1,171 @@
+#include "unwind_memo.h"
+
+/* Odd numbers without a pattern. */
+#define MIX_ADDRESS UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_SP      UINT64_C(0xd6e8feb86659fd93)
+
+static uint64_t make_tag(const struct vs_unwind_state *from, uint64_t seal)
+{
+	uint64_t tag = (from->address * MIX_ADDRESS ^ seal) + from->sp * MIX_SP;
+
+	tag ^= tag >> 32;
+	return tag ? tag : 1;
+}
+
+/* A run while it is made. */
+struct making {
+	struct vs_unwind_memo_run *run;
+	/* Beside return addresses: what else led the walk. */
+	uint64_t words[VS_UNWIND_MEMO_NR_WORDS];
+	uint32_t slots[VS_UNWIND_MEMO_NR_WORDS];
+	unsigned nr_words;
+	uint32_t bp_slot;   /* where the bp of the frame comes from */
+	bool is_bp_checked; /* it is among the words */
+};
+
+/* Whether so many more words have room. */
+static bool has_room(const struct making *making, unsigned nr)
+{
+	return making->run->nr_frames + making->nr_words + nr <= VS_UNWIND_MEMO_NR_WORDS;
+}
+
+static bool get_slot(struct making *making, uintptr_t address, uint32_t *slot)
+{
+	uintptr_t offset = address - making->run->from.sp;
+
+	if (offset >= VS_UNWIND_MEMO_NO_SLOT)
+		return false;
+	*slot = (uint32_t)offset;
+	if (*slot > making->run->reach)
+		making->run->reach = *slot;
+	return true;
+}
+
+static void add_word(struct making *making, uint32_t slot, uint64_t word)
+{
+	making->slots[making->nr_words] = slot;
+	making->words[making->nr_words++] = word;
+}
+
+/* A step was led by the bp of its frame: that has to be the same again. */
+static void add_bp(struct making *making, uintptr_t bp)
+{
+	if (making->bp_slot == VS_UNWIND_MEMO_NO_SLOT)
+		making->run->bp_mask = UINTPTR_MAX;
+	else if (!making->is_bp_checked)
+		add_word(making, making->bp_slot, bp);
+	making->is_bp_checked = true;
+}
+
+/* A step from *before to *after. False: there is no room for what led it. */
+static bool add_step(struct making *making, const struct vs_unwind_state *before,
+		     const struct vs_unwind_state *after, const struct vs_unwind_trail *trail)
+{
+	struct vs_unwind_memo_run *run = making->run;
+	uint32_t return_slot, cfa_slot = 0, bp_slot = 0;
+
+	/* At most: the return address, the bp, the CFA. */
+	if (!has_room(making, 3) || !get_slot(making, trail->return_slot, &return_slot) ||
+	    (trail->bp_slot && !get_slot(making, trail->bp_slot, &bp_slot)) ||
+	    (trail->cfa_slot && !get_slot(making, trail->cfa_slot, &cfa_slot)))
+		return false;
+	if (trail->uses_bp)
+		add_bp(making, before->bp);
+	if (trail->cfa_slot)
+		add_word(making, cfa_slot, after->sp);
+	if (trail->bp_slot) {
+		making->bp_slot = bp_slot;
+		making->is_bp_checked = false;
+	}
+	run->words[run->nr_frames] = after->address;
+	run->slots[run->nr_frames++] = return_slot;
+	run->to_sp = after->sp;
+	run->to_bp_slot = making->bp_slot;
+	return true;
+}
+
+/* Puts the other words behind the return addresses. */
+static void finish(struct making *making)
+{
+	struct vs_unwind_memo_run *run = making->run;
+	unsigned nr = run->nr_frames;
+
+	for (unsigned i = 0; i < making->nr_words; i++, nr++) {
+		run->words[nr] = making->words[i];
+		run->slots[nr] = making->slots[i];
+	}
+	for (; nr % 4; nr++) {
+		run->words[nr] = run->words[0];
+		run->slots[nr] = run->slots[0];
+	}
+	run->nr_words = (uint8_t)nr;
+}
+
+static bool is_same_line(uintptr_t a, uintptr_t b)
+{
+	return a / VS_UNWIND_MEMO_LINE_SIZE == b / VS_UNWIND_MEMO_LINE_SIZE;
+}
+
+static void make(struct vs_unwind_memo_run *run, const struct vs_unwind_state *from,
+		 const struct vs_unwind_window *window)
+{
+	struct making making = {.run = run, .bp_slot = VS_UNWIND_MEMO_NO_SLOT};
+	struct vs_unwind_state state = *from, before;
+	struct vs_unwind_trail trail;
+	uint64_t rule;
+
+	run->from = *from;
+	run->reach = 0;
+	run->nr_frames = 0;
+	run->bp_mask = 0;
+	run->next = 0; /* whichever that is */
+	for (;;) {
+		rule = vs_unwind_rules_get(state.address);
+		before = state;
+		/* Address 0 is the end of the stack, which the walk sees for itself. */
+		if ((run->nr_frames > 0 && !is_same_line(from->sp, state.sp)) ||
+		    !vs_unwind_step(&state, window, rule, &trail) || !state.address ||
+		    !add_step(&making, &before, &state, &trail))
+			break;
+	}
+	run->end_kind = (uint8_t)vs_unwind_rule_kind(rule);
+	if (run->nr_frames > 0)
+		finish(&making);
+}
+
+/* In place of another one of the set that begins with number first. */
+static struct vs_unwind_memo_run *remember(struct vs_unwind_memo *memo, unsigned first,
+					   uint64_t tag, const struct vs_unwind_state *from,
+					   const struct vs_unwind_window *window)
+{
+	unsigned number = first + memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
+	struct vs_unwind_memo_run *run = &memo->runs[number];
+	/* Taken before the rules are asked for. */
+	uint64_t seal = vs_unwind_rules_get_seal();
+
+	/* A signal handler may jump out of here: until the end nobody finds it. */
+	memo->tags[number] = 0;
+	run->seal = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	make(run, from, window);
+	if (run->nr_frames == 0)
+		return NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	run->seal = seal;
+	memo->tags[number] = tag;
+	return run;
+}
+
+struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
+					       const struct vs_unwind_state *from,
+					       const struct vs_unwind_window *window)
+{
+	uint64_t seal = vs_unwind_rules_get_seal();
+	uint64_t tag = make_tag(from, seal);
+	unsigned first = (unsigned)(tag >> (64 - VS_UNWIND_MEMO_SET_BITS)) * VS_UNWIND_MEMO_NR_WAYS;
+
+	for (unsigned i = first; i < first + VS_UNWIND_MEMO_NR_WAYS; i++)
+		if (memo->tags[i] == tag && vs_unwind_memo_fits(&memo->runs[i], from, seal, window))
+			return &memo->runs[i];
+	return remember(memo, first, tag, from, window);
+}
