@@ -107,6 +107,39 @@ static int add_item(struct vs_address_map *map, const struct vs_item *item, uint
 	return !err && item->owner ? add_inside(map, item, depth) : err;
 }
 
+static int add_driver_pool(struct vs_address_map *map, const struct vs_replay_pool *pool)
+{
+	uint64_t held = vs_replay_get_held(pool);
+	struct vs_address_pool *entry;
+	int err;
+
+	if (!held)
+		return 0;
+	err = get_pool(map, pool, &entry);
+	if (err)
+		return err;
+	entry->segment_bytes = held;
+	entry->block_bytes = pool->block_bytes;
+	entry->nr_blocks = pool->nr_blocks;
+	entry->releasable_bytes = held - pool->block_bytes;
+	map->releasable_bytes += entry->releasable_bytes;
+	return 0;
+}
+
+static int add_driver_pools(struct vs_address_map *map, const struct vs_replay *replay)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < replay->nr_pools && !err; i++) {
+		const struct vs_replay_pool *pool = replay->pools[i];
+
+		if (pool->owner == VS_POOL_DRIVER && pool->device == map->device)
+			err = add_driver_pool(map, pool);
+	}
+	return err;
+}
+
 int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *replay,
 			const struct vs_replay_device *device)
 {
@@ -120,9 +153,14 @@ int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *repl
 	     range = vs_range_tree_next(&replay->regions, range)) {
 		const struct vs_item *item = item_of(range);
 
-		if (item->device == device && vs_replay_get_domain(item->kind) == VS_DOMAIN_DEVICE)
-			err = add_item(map, item, 0);
+		if (item->device != device || vs_replay_get_domain(item->kind) != VS_DOMAIN_DEVICE)
+			continue;
+		if (item->kind == VS_MEMORY_MANAGED)
+			map->managed_bytes += item->size;
+		err = add_item(map, item, 0);
 	}
+	if (!err)
+		err = add_driver_pools(map, replay);
 	if (err) {
 		vs_address_map_fini(map);
 		return err;

@@ -23,6 +23,10 @@ struct vs_address_entry {
 	const struct vs_item *item; /* a hole: what it is in */
 };
 
+/*
+ * A driver pool has no segments, and where its blocks lie in what it holds is not known: no holes,
+ * segment_bytes is what it holds (sampled), and releasable all of it that is in no block.
+ */
 struct vs_address_pool {
 	const struct vs_replay_pool *pool;
 	struct vs_hole_set holes; /* those that cannot be given back */
@@ -39,7 +43,7 @@ struct vs_address_map {
 	struct vs_address_entry *entries; /* by address */
 	size_t nr_entries;
 	size_t entries_capacity;
-	struct vs_address_pool *pools; /* that place blocks on the device */
+	struct vs_address_pool *pools; /* that hold memory of the device; the driver's last */
 	size_t nr_pools;
 	size_t pools_capacity;
 
@@ -47,8 +51,9 @@ struct vs_address_map {
 	uint64_t reserved_bytes;
 	uint64_t live_bytes;
 	uint64_t hole_bytes;       /* not releasable */
-	uint64_t releasable_bytes; /* part of cached */
-	uint64_t cached_bytes;     /* releasable, unused in driver pools, handles not mapped */
+	uint64_t releasable_bytes; /* part of cached: free segments, unused in driver pools */
+	uint64_t cached_bytes;     /* releasable, and handles not mapped */
+	uint64_t managed_bytes;    /* part of reserved: need not be on the device at all */
 };
 
 VS_MUST_CHECK int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *replay,

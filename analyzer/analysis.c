@@ -2,17 +2,49 @@
 
 #include <string.h>
 
-int vs_analysis_pass(const struct vs_source *source, const struct vs_window *window,
-		     struct vs_replay *replay)
+#include "index_writer.h"
+#include "totals.h"
+
+/* What must be known before the second pass, of a replay after the last record. */
+struct extent {
+	uint64_t first_ns;
+	uint64_t now_ns;
+	uint64_t nr_steps;
+	uint64_t nr_phases;
+};
+
+static void set_extent(struct vs_analysis *analysis, const struct extent *extent)
+{
+	enum vs_boundary_unit unit = VS_BOUNDARY_INTERVALS;
+	uint64_t first_ns = analysis->window.from_ns;
+
+	if (extent->nr_steps > 1)
+		unit = VS_BOUNDARY_STEPS;
+	else if (extent->nr_phases > 1)
+		unit = VS_BOUNDARY_PHASES;
+	if (first_ns < extent->first_ns)
+		first_ns = extent->first_ns;
+	if (first_ns > extent->now_ns)
+		first_ns = extent->now_ns;
+	analysis->duration_ns = extent->now_ns;
+	vs_measure_retained_init(&analysis->retained, unit, first_ns, extent->now_ns);
+}
+
+/* ---- Passes --------------------------------------------------------------------------------- */
+
+static void begin(struct vs_replay *replay, const struct vs_window *window)
+{
+	replay->from_ns = window->from_ns;
+	replay->is_in_window = !window->from_ns;
+}
+
+/* The rest of a window, from where the source stands. */
+static int run(const struct vs_source *source, const struct vs_window *window,
+	       struct vs_replay *replay)
 {
 	struct vs_record record;
 	int got, err;
 
-	err = source->rewind(source->context);
-	if (err)
-		return err;
-	replay->from_ns = window->from_ns;
-	replay->is_in_window = !window->from_ns;
 	while ((got = source->next(source->context, &record)) > 0) {
 		if (vs_replay_is_event(&record) && record.time_ns > window->to_ns)
 			break;
@@ -23,35 +55,154 @@ int vs_analysis_pass(const struct vs_source *source, const struct vs_window *win
 	return got < 0 ? got : vs_replay_end(replay);
 }
 
-static int find_adopted(struct vs_analysis *analysis)
+int vs_analysis_pass(const struct vs_source *source, const struct vs_window *window,
+		     struct vs_replay *replay)
 {
-	enum vs_boundary_unit unit = VS_BOUNDARY_INTERVALS;
-	const struct vs_window *window = &analysis->window;
+	int err = source->rewind(source->context);
+
+	if (err)
+		return err;
+	begin(replay, window);
+	return run(source, window, replay);
+}
+
+/* The same from a snapshot on. */
+static int pass_from(const struct vs_analysis *analysis, const struct vs_index_snapshot *snapshot,
+		     const struct vs_window *window, struct vs_replay *replay)
+{
+	int err;
+
+	begin(replay, window);
+	err = vs_trace_index_enter(analysis->index, snapshot, replay);
+	if (!err)
+		err = run(analysis->source, window, replay);
+	/* What was damaged since the index was made is not to be told from here. */
+	return !err && !vs_trace_index_is_sound(analysis->index) ? -VS_ERR_CORRUPT : err;
+}
+
+/* ---- First pass, or what an index knows ----------------------------------------------------- */
+
+static int find_adopted(struct vs_analysis *analysis, struct vs_index_writer *writer)
+{
+	const struct vs_source *source = writer ? &writer->source : analysis->source;
 	struct vs_replay *replay;
-	uint64_t first_ns;
 	int err = vs_replay_create(&replay);
 
 	if (err)
 		return err;
 	replay->adopting = &analysis->adoption;
-	err = vs_analysis_pass(analysis->source, &analysis->window, replay);
-	analysis->duration_ns = replay->now_ns;
-	first_ns = window->from_ns > replay->first_ns ? window->from_ns : replay->first_ns;
-	if (replay->nr_steps > 1)
-		unit = VS_BOUNDARY_STEPS;
-	else if (replay->nr_phases > 1)
-		unit = VS_BOUNDARY_PHASES;
-	vs_replay_destroy(replay);
-	if (first_ns > analysis->duration_ns)
-		first_ns = analysis->duration_ns;
+	if (writer)
+		vs_index_writer_begin(writer, &analysis->adoption);
+	err = vs_analysis_pass(source, &analysis->window, replay);
 	if (!err)
-		vs_measure_retained_init(&analysis->retained, unit, first_ns,
-					 analysis->duration_ns);
+		set_extent(analysis, &(struct extent){replay->first_ns, replay->now_ns,
+						      replay->nr_steps, replay->nr_phases});
+	if (writer)
+		vs_index_writer_end_first(writer);
+	vs_replay_destroy(replay);
 	return err;
 }
 
-static int measure(struct vs_analysis *analysis)
+/* What was adopted by one of the first records. */
+static int take_adopted(struct vs_analysis *analysis, uint64_t nr_records)
 {
+	const struct vs_index_directory *directory = vs_trace_index_get(analysis->index);
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < directory->nr_adoptions && !err; i++) {
+		const struct vs_index_adoption *adoption = &directory->adoptions[i];
+
+		if (adoption->record <= nr_records)
+			err = vs_adoption_add(&analysis->adoption, adoption->key,
+					      &directory->pools[adoption->pool]);
+	}
+	return err;
+}
+
+/* Whether something is there after these records that only later ones say is adopted. */
+static bool has_unknown(const struct vs_index_directory *directory, const struct vs_replay *replay)
+{
+	size_t i;
+
+	for (i = directory->nr_adoptions; i-- > 0;) {
+		const struct vs_index_adoption *adoption = &directory->adoptions[i];
+		uint64_t id = adoption->key & ~VS_ADOPTION_RESERVATION;
+		uint64_t last = adoption->key == id ? replay->last_id : replay->last_reservation_id;
+
+		if (adoption->record <= replay->counters.nr_records)
+			return false; /* they are in order */
+		if (id <= last)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What a first pass up to the end of the window would find out. The snapshots know of all that is
+ * ever adopted, so they are of no use if the window would not: 0.
+ */
+static int learn_part(struct vs_analysis *analysis)
+{
+	struct vs_window window = {0, analysis->window.to_ns};
+	const struct vs_index_snapshot *snapshot =
+		vs_trace_index_find_time(analysis->index, window.to_ns);
+	struct vs_replay *replay;
+	int ret = vs_replay_create(&replay);
+
+	if (ret)
+		return ret;
+	ret = take_adopted(analysis, UINT64_MAX);
+	replay->adopted = &analysis->adoption;
+	if (!ret && snapshot)
+		ret = pass_from(analysis, snapshot, &window, replay);
+	else if (!ret)
+		ret = vs_analysis_pass(analysis->source, &window, replay);
+	vs_adoption_fini(&analysis->adoption);
+	if (!ret && !has_unknown(vs_trace_index_get(analysis->index), replay)) {
+		analysis->nr_known = replay->counters.nr_records;
+		set_extent(analysis, &(struct extent){replay->first_ns, replay->now_ns,
+						      replay->nr_steps, replay->nr_phases});
+		ret = take_adopted(analysis, analysis->nr_known);
+		ret = ret ? ret : 1;
+	}
+	vs_replay_destroy(replay);
+	return ret;
+}
+
+/* 1, or 0: the index is of no use, or there is none. */
+static int learn(struct vs_analysis *analysis)
+{
+	const struct vs_index_directory *directory =
+		analysis->index ? vs_trace_index_get(analysis->index) : NULL;
+	int err;
+
+	if (!directory)
+		return 0;
+	if (analysis->window.to_ns < directory->now_ns)
+		return learn_part(analysis);
+	analysis->nr_known = UINT64_MAX;
+	set_extent(analysis, &(struct extent){directory->first_ns, directory->now_ns,
+					      directory->nr_steps, directory->nr_phases});
+	err = take_adopted(analysis, UINT64_MAX);
+	return err ? err : 1;
+}
+
+/* ---- Second pass ---------------------------------------------------------------------------- */
+
+/* Where it can begin: before the window, but only if that opens at all. */
+static const struct vs_index_snapshot *find_start(const struct vs_analysis *analysis)
+{
+	uint64_t from_ns = analysis->window.from_ns;
+
+	if (!analysis->can_seek || !from_ns || analysis->duration_ns < from_ns)
+		return NULL;
+	return vs_trace_index_find_time(analysis->index, from_ns - 1);
+}
+
+static int measure(struct vs_analysis *analysis, struct vs_index_writer *writer)
+{
+	const struct vs_index_snapshot *start = find_start(analysis);
 	int err = vs_replay_create(&analysis->replay);
 
 	if (err)
@@ -63,28 +214,120 @@ static int measure(struct vs_analysis *analysis)
 	vs_replay_add_observer(analysis->replay, &analysis->fragmentation.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->retained.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->failures.observer);
-	return vs_analysis_pass(analysis->source, &analysis->window, analysis->replay);
+	if (writer)
+		vs_index_writer_begin_second(writer, analysis->replay);
+	if (start)
+		return pass_from(analysis, start, &analysis->window, analysis->replay);
+	return vs_analysis_pass(writer ? &writer->source : analysis->source, &analysis->window,
+				analysis->replay);
 }
 
-int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
-		     const struct vs_window *window)
+/* With an index it goes on as if that had been there from the start. */
+static void write_index(struct vs_analysis *analysis, struct vs_index_writer *writer)
 {
-	int err;
+	struct vs_trace_index *index = analysis->index;
+	struct vs_pack totals = {0};
 
+	vs_totals_put(&totals, analysis);
+	if (!totals.error && vs_index_writer_finish(writer, &totals))
+		vs_trace_index_reload(index);
+	vs_pack_fini(&totals);
+	analysis->can_seek = vs_trace_index_get(index) != NULL;
+	analysis->nr_known = UINT64_MAX;
+}
+
+static int analyse(struct vs_analysis *analysis)
+{
+	struct vs_trace_index *index = analysis->index;
+	bool is_whole = !analysis->window.from_ns && analysis->window.to_ns == UINT64_MAX;
+	struct vs_index_writer writer;
+	int ret = learn(analysis);
+
+	if (ret < 0)
+		return ret;
+	analysis->can_seek = ret;
+	if (ret || !index || !is_whole) {
+		ret = ret ? 0 : find_adopted(analysis, NULL);
+		return ret ? ret : measure(analysis, NULL);
+	}
+	vs_index_writer_init(&writer, analysis->source, vs_trace_index_get_reader(index),
+			     vs_trace_index_get_path(index));
+	ret = find_adopted(analysis, &writer);
+	if (!ret)
+		ret = measure(analysis, &writer);
+	if (!ret)
+		write_index(analysis, &writer);
+	vs_index_writer_fini(&writer);
+	return ret;
+}
+
+static void init(struct vs_analysis *analysis, const struct vs_source *source,
+		 const struct vs_window *window, struct vs_trace_index *index)
+{
 	memset(analysis, 0, sizeof(*analysis));
 	analysis->source = source;
+	analysis->index = index;
 	analysis->window = *window;
 	vs_measure_peak_init(&analysis->peak);
 	vs_measure_counts_init(&analysis->counts);
 	vs_measure_sites_init(&analysis->sites);
 	vs_measure_fragmentation_init(&analysis->fragmentation);
 	vs_failures_init(&analysis->failures);
-	err = find_adopted(analysis);
-	if (!err)
-		err = measure(analysis);
+}
+
+int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
+		     const struct vs_window *window)
+{
+	return vs_analysis_init_indexed(analysis, source, window, NULL);
+}
+
+int vs_analysis_init_indexed(struct vs_analysis *analysis, const struct vs_source *source,
+			     const struct vs_window *window, struct vs_trace_index *index)
+{
+	bool has_index = index && vs_trace_index_get(index);
+	int err;
+
+	init(analysis, source, window, index);
+	err = analyse(analysis);
 	if (err)
 		vs_analysis_fini(analysis);
-	return err;
+	if (!err || !has_index || err == -VS_ERR_NO_MEMORY)
+		return err;
+	/* The index was wrong, or the trace is damaged by now. */
+	vs_trace_index_drop(index);
+	return vs_analysis_init_indexed(analysis, source, window, index);
+}
+
+/* From what the index says of the end. */
+static int recall(struct vs_analysis *analysis)
+{
+	const struct vs_pack *totals = &vs_trace_index_get(analysis->index)->totals;
+	int err = learn(analysis);
+
+	analysis->can_seek = true;
+	if (err >= 0)
+		err = vs_replay_create(&analysis->replay);
+	if (!err)
+		err = vs_trace_index_enter_end(analysis->index, analysis->replay);
+	return err ? err : vs_totals_get(analysis, totals->bytes, totals->size);
+}
+
+int vs_analysis_recall(struct vs_analysis *analysis, const struct vs_source *source,
+		       struct vs_trace_index *index)
+{
+	int err;
+
+	if (!index || !vs_trace_index_get(index))
+		return 0;
+	init(analysis, source, &(struct vs_window){0, UINT64_MAX}, index);
+	err = recall(analysis);
+	if (!err)
+		return 1;
+	vs_analysis_fini(analysis);
+	if (err == -VS_ERR_NO_MEMORY)
+		return err;
+	vs_trace_index_drop(index);
+	return 0;
 }
 
 void vs_analysis_fini(struct vs_analysis *analysis)
@@ -129,35 +372,83 @@ int vs_analysis_find_instant(const struct vs_analysis *analysis,
 	return -VS_ERR_INVALID;
 }
 
-int vs_analysis_go_to(const struct vs_analysis *analysis, const struct vs_instant *instant,
-		      struct vs_replay **out)
-{
-	const struct vs_source *source = analysis->source;
-	struct vs_replay *replay;
-	struct vs_record record;
-	int got, err = vs_replay_create(&replay);
+/* ---- Third pass ----------------------------------------------------------------------------- */
 
-	if (err)
-		return err;
-	replay->adopted = &analysis->adoption;
-	err = source->rewind(source->context);
+/* The snapshot that is nearest before the instant, or NULL. */
+static const struct vs_index_snapshot *find_before(const struct vs_analysis *analysis,
+						   const struct vs_instant *instant)
+{
+	const struct vs_trace_index *index = analysis->index;
+	bool is_known = analysis->nr_known == UINT64_MAX;
+
+	if (!analysis->can_seek)
+		return NULL;
+	if (instant->record)
+		return is_known || instant->record <= analysis->nr_known
+			       ? vs_trace_index_find_record(index, instant->record)
+			       : NULL;
+	return is_known || instant->time_ns <= analysis->window.to_ns
+		       ? vs_trace_index_find_time(index, instant->time_ns)
+		       : NULL;
+}
+
+/* Up to the instant, from where the source stands. */
+static int approach(const struct vs_source *source, const struct vs_instant *instant,
+		    struct vs_replay *replay)
+{
+	struct vs_record record;
+	int got, err = 0;
+
 	while (!err && (!instant->record || replay->counters.nr_records < instant->record)) {
 		got = source->next(source->context, &record);
-		if (got <= 0) {
-			err = got;
-			break;
-		}
+		if (got <= 0)
+			return got;
 		if (!instant->record && vs_replay_is_event(&record) &&
 		    record.time_ns > instant->time_ns)
 			break;
 		err = vs_replay_add(replay, &record);
 	}
+	return err;
+}
+
+/* snapshot: NULL is the start. */
+static int go_from(const struct vs_analysis *analysis, const struct vs_index_snapshot *snapshot,
+		   const struct vs_instant *instant, struct vs_replay **out)
+{
+	const struct vs_source *source = analysis->source;
+	struct vs_replay *replay;
+	int err = vs_replay_create(&replay);
+
+	if (err)
+		return err;
+	replay->adopted = &analysis->adoption;
+	if (snapshot)
+		err = vs_trace_index_enter(analysis->index, snapshot, replay);
+	else
+		err = source->rewind(source->context);
+	if (!err)
+		err = approach(source, instant, replay);
+	if (!err && snapshot && !vs_trace_index_is_sound(analysis->index))
+		err = -VS_ERR_CORRUPT;
 	if (err) {
 		vs_replay_destroy(replay);
 		return err;
 	}
 	*out = replay;
 	return 0;
+}
+
+int vs_analysis_go_to(const struct vs_analysis *analysis, const struct vs_instant *instant,
+		      struct vs_replay **out)
+{
+	const struct vs_index_snapshot *snapshot = find_before(analysis, instant);
+	int err = go_from(analysis, snapshot, instant, out);
+
+	if (!err || !snapshot || err == -VS_ERR_NO_MEMORY)
+		return err;
+	/* The index was wrong, or the trace is damaged by now. */
+	vs_trace_index_drop(analysis->index);
+	return go_from(analysis, NULL, instant, out);
 }
 
 bool vs_analysis_has_device(const struct vs_analysis *analysis,

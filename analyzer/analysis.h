@@ -10,20 +10,21 @@
 #include "measure_sites.h"
 #include "options.h"
 #include "replay.h"
+#include "source.h"
+#include "trace_index.h"
 
 /*
  * A trace from its first record to its last, with all measures, and again up to any instant.
- * Passes: 1  which segments blocks are placed in, how long it is, whether there are steps 2  all
- * measures 3  up to an instant, when the state at that instant is asked for Devices, pools,
- * accounts and sites have the same index in every pass.
+ * Devices, pools, accounts and sites have the same index in every pass:
+ *
+ *	1  which segments blocks are placed in, how long it is, whether there are steps
+ *	2  all measures
+ *	3  up to an instant, when the state at that instant is asked for
+ *
+ * An index of the trace (trace_index.h) knows what the first pass finds out, and shortens the
+ * others: they begin with a snapshot near the window, or near the instant. When there is none yet,
+ * and all of the trace is read, the first two passes make one.
  */
-
-/* Where records come from. next: 1 a record, 0 the end, <0 an error. */
-struct vs_source {
-	int (*next)(void *context, struct vs_record *record);
-	int (*rewind)(void *context);
-	void *context;
-};
 
 struct vs_window {
 	uint64_t from_ns;
@@ -32,6 +33,7 @@ struct vs_window {
 
 struct vs_analysis {
 	const struct vs_source *source;
+	struct vs_trace_index *index; /* NULL: none */
 	struct vs_window window;
 	struct vs_adoption adoption;
 	struct vs_replay *replay; /* after the last record in the window */
@@ -42,12 +44,29 @@ struct vs_analysis {
 	struct vs_measure_retained retained;
 	struct vs_failures failures;
 	uint64_t duration_ns; /* time of the last event, of the window or of all */
+	bool can_seek;        /* snapshots are of the same states as ours, */
+	uint64_t nr_known; /* after at most so many records: what is adopted later is not known */
 };
 
 /* The source outlives the analysis. On failure there is nothing to undo. */
 VS_MUST_CHECK int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
 				   const struct vs_window *window);
+
+/* The same with an index, of the trace that the source reads; it outlives the analysis, too. */
+VS_MUST_CHECK int vs_analysis_init_indexed(struct vs_analysis *analysis,
+					   const struct vs_source *source,
+					   const struct vs_window *window,
+					   struct vs_trace_index *index);
 void vs_analysis_fini(struct vs_analysis *analysis);
+
+/*
+ * The same for a whole trace that has an index, without reading its events: for those who want
+ * states at instants, and of the measures no more than peaks, counts, failures and the worst
+ * fragmentation. Sites, what is retained, and who was live at the peak stay empty, and in `replay`
+ * nothing is alive. 1, or 0: there is no index, and nothing to undo; -VS_ERR_NO_MEMORY.
+ */
+VS_MUST_CHECK int vs_analysis_recall(struct vs_analysis *analysis, const struct vs_source *source,
+				     struct vs_trace_index *index);
 
 /*
  * The instant that --at names, for a device: by default its last out-of-memory, else its reserved

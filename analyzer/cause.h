@@ -28,9 +28,12 @@ struct vs_cause {
 	uint64_t total_size; /* of the device; 0: not known */
 	uint64_t hole_bytes; /* of that pool */
 	uint64_t largest_hole;
-	uint64_t cached_bytes; /* of the device */
-	uint64_t lacking;      /* CAPACITY, RETENTION: requested - everything that is free;
-				  POOL: requested - what the device has left */
+	uint64_t cached_bytes;     /* of the device */
+	uint64_t releasable_bytes; /* of the device: what pools could have given back for it */
+	const struct vs_address_pool
+		*driver_pool; /* the driver pool with most of that, or NULL: none has any */
+	uint64_t lacking;     /* CAPACITY, RETENTION: requested - everything that is free;
+				 POOL: requested - what the device has left */
 };
 
 /* failure: one of the group's; map: of its device, at its instant. */

@@ -148,9 +148,10 @@ static void put_now(struct vs_story *story, const struct vs_device_state *state)
 	vs_text_mark(&line, VS_TEXT_STRONG);
 	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
 	if (worst) {
-		vs_text_add(&line, "%s in %" PRIu64 " holes of pool %s, the largest %s",
-			    vs_units_put_bytes(a, worst->holes.total_bytes), worst->holes.nr_holes,
-			    worst->pool->name,
+		vs_text_add(&line, "%s in %" PRIu64 " holes of pool ",
+			    vs_units_put_bytes(a, worst->holes.total_bytes), worst->holes.nr_holes);
+		vs_text_add_name(&line, worst->pool->name, VS_TEXT_NAME_COLUMNS);
+		vs_text_add(&line, ", the largest %s",
 			    vs_units_put_bytes(b, vs_hole_set_get_largest(&worst->holes)));
 		vs_story_add_instant(&line, &state->at);
 		vs_text_add(&line, ": fragmentation %.2f, scatter %.2f",
@@ -213,5 +214,6 @@ const struct vs_command vs_cmd_frag = {
 		"1 - sqrt(sum of squares) / sum. Without --at: the last out-of-memory, else the\n"
 		"peak of reserved memory.",
 	.takes = VS_TAKES_ANALYSIS,
+	.needs = VS_NEEDS_INSTANTS,
 	.run = run_frag,
 };

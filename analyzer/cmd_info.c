@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "info.h"
+#include "siblings.h"
 #include "story.h"
 #include "units.h"
 
@@ -13,10 +14,9 @@ static const struct {
 	const char *key;
 	const char *label;
 } rows[] = {
-	{VS_INFO_EXE, "program"},         {VS_INFO_CWD, "folder"},
-	{VS_INFO_HOST, "host"},           {VS_INFO_PID, "pid"},
-	{VS_INFO_RANK, "rank"},           {VS_INFO_CLOCK, "clock"},
-	{VS_INFO_VERSION, "recorded by"}, {VS_INFO_IDENTITY, "identity"},
+	{VS_INFO_EXE, "program"}, {VS_INFO_CWD, "folder"},          {VS_INFO_HOST, "host"},
+	{VS_INFO_PID, "pid"},     {VS_INFO_PPID, "started by"},     {VS_INFO_RANK, "rank"},
+	{VS_INFO_CLOCK, "clock"}, {VS_INFO_VERSION, "recorded by"}, {VS_INFO_IDENTITY, "identity"},
 };
 
 static void put_row(const struct vs_story *story, const char *label, const char *text)
@@ -62,6 +62,12 @@ static void put_counts(const struct vs_story *story)
 	put_row(story, "records", text);
 	snprintf(text, sizeof(text), "%s", vs_units_put_number(a, story->state.nr_lost, ascii));
 	put_row(story, "lost", text);
+	if (story->state.nr_dropped) {
+		snprintf(text, sizeof(text), "%s events before %s were dropped (--max-size)",
+			 vs_units_put_number(a, story->state.nr_dropped, ascii),
+			 vs_units_put_time(b, story->state.dropped_until_ns));
+		put_row(story, "beginning", text);
+	}
 	snprintf(text, sizeof(text), "%zu threads, %zu modules, %zu stacks, %" PRIu64 " steps",
 		 replay->definitions.threads.nr_used, replay->definitions.nr_modules,
 		 replay->definitions.nr_sites - 1, replay->nr_steps);
@@ -87,13 +93,53 @@ static void put_devices(const struct vs_story *story)
 		const struct vs_replay_pool *pool = replay->pools[i];
 
 		snprintf(text, sizeof(text), "%s on GPU %" PRIu32 "%s",
-			 pool->name[0] ? pool->name : "of the driver", pool->device->ordinal,
-			 pool->owner == VS_POOL_DRIVER ? ", stream-ordered" : "");
+			 pool->name[0] ? pool->name : "without a name", pool->device->ordinal,
+			 pool->owner == VS_POOL_DRIVER ? ", of the driver" : "");
 		put_row(story, "pool", text);
 	}
 }
 
-static void tell_text(struct vs_story *story)
+static void put_index(const struct vs_story *story)
+{
+	const struct vs_index_directory *index =
+		story->index ? vs_trace_index_get(story->index) : NULL;
+	char text[256], size[VS_UNITS_MAX];
+
+	if (index)
+		snprintf(text, sizeof(text), "%zu snapshots in %s", index->nr_snapshots,
+			 vs_units_put_bytes(size, vs_trace_index_get_size(story->index)));
+	else
+		snprintf(text, sizeof(text), "%s", story->index ? "none" : "not looked for");
+	put_row(story, "index", text);
+}
+
+/* The run, and who belongs to it as far as can be seen from here. */
+static int put_run(const struct vs_story *story)
+{
+	const char *run = vs_reader_get_info(story->reader, VS_INFO_RUN);
+	struct vs_siblings siblings = {0};
+	char text[4096];
+	size_t i;
+	int err;
+
+	if (!run)
+		return 0;
+	err = vs_siblings_find(&siblings, story->path, run);
+	snprintf(text, sizeof(text), "%s: %zu trace%s in this folder", run, siblings.nr,
+		 siblings.nr == 1 ? "" : "s");
+	put_row(story, "part of run", text);
+	for (i = 0; i < siblings.nr && siblings.nr > 1; i++) {
+		const struct vs_sibling *one = &siblings.list[i];
+
+		snprintf(text, sizeof(text), "%s (pid %" PRIu64 ", started by %" PRIu64 ")",
+			 one->path, one->pid, one->parent);
+		put_row(story, "", text);
+	}
+	vs_siblings_fini(&siblings);
+	return err;
+}
+
+static int tell_text(struct vs_story *story)
 {
 	char text[4096], start[32];
 	size_t i;
@@ -113,9 +159,58 @@ static void tell_text(struct vs_story *story)
 	put_row(story, "ended", get_ending(story));
 	put_counts(story);
 	put_devices(story);
+	put_index(story);
+	return put_run(story);
 }
 
-static void tell_json(struct vs_story *story)
+/* Null if there is none, or if it was not looked for. */
+static void put_json_index(const struct vs_story *story)
+{
+	const struct vs_index_directory *index =
+		story->index ? vs_trace_index_get(story->index) : NULL;
+
+	if (!index) {
+		vs_json_put_null(story->json, "index");
+		return;
+	}
+	vs_json_begin_object(story->json, "index");
+	vs_json_put_text(story->json, "file", vs_trace_index_get_path(story->index));
+	vs_json_put_number(story->json, "bytes", vs_trace_index_get_size(story->index));
+	vs_json_put_number(story->json, "snapshots", index->nr_snapshots);
+	vs_json_end_object(story->json);
+}
+
+/* "run" is null for a trace that belongs to none. */
+static int put_json_run(const struct vs_story *story)
+{
+	const char *run = vs_reader_get_info(story->reader, VS_INFO_RUN);
+	struct vs_siblings siblings = {0};
+	struct vs_json *json = story->json;
+	size_t i;
+	int err;
+
+	if (!run) {
+		vs_json_put_null(json, "run");
+		return 0;
+	}
+	err = vs_siblings_find(&siblings, story->path, run);
+	vs_json_begin_object(json, "run");
+	vs_json_put_text(json, "name", run);
+	vs_json_begin_array(json, "traces");
+	for (i = 0; i < siblings.nr; i++) {
+		vs_json_begin_object(json, NULL);
+		vs_json_put_text(json, "trace", siblings.list[i].path);
+		vs_json_put_number(json, "pid", siblings.list[i].pid);
+		vs_json_put_number(json, "parent_pid", siblings.list[i].parent);
+		vs_json_end_object(json);
+	}
+	vs_json_end_array(json);
+	vs_json_end_object(json);
+	vs_siblings_fini(&siblings);
+	return err;
+}
+
+static int tell_json(struct vs_story *story)
 {
 	const struct vs_replay *replay = story->analysis.replay;
 	struct vs_json *json = story->json;
@@ -140,15 +235,13 @@ static void tell_json(struct vs_story *story)
 		vs_json_end_object(json);
 	}
 	vs_json_end_array(json);
+	put_json_index(story);
+	return put_json_run(story);
 }
 
 static int tell_info(struct vs_story *story)
 {
-	if (story->json)
-		tell_json(story);
-	else
-		tell_text(story);
-	return 0;
+	return story->json ? tell_json(story) : tell_text(story);
 }
 
 static int run_info(int argc, char **argv)
@@ -160,6 +253,7 @@ const struct vs_command vs_cmd_info = {
 	.name = "info",
 	.summary = "Show what a trace holds: what ran, where, when, and whether it is whole",
 	.usage = "[--json] TRACE...",
-	.takes = VS_TAKES_JSON | VS_TAKES_ASCII | VS_TAKES_COLOR | VS_TAKES_TRACES,
+	.takes = VS_TAKES_JSON | VS_TAKES_ASCII | VS_TAKES_COLOR | VS_TAKES_TRACES | VS_TAKES_INDEX,
+	.needs = VS_NEEDS_INSTANTS,
 	.run = run_info,
 };

@@ -103,5 +103,6 @@ const struct vs_command vs_cmd_peak = {
 	.details = "One line for each site: bytes, share, number of allocations, and the stack.\n"
 		   "With --at, what is live at that instant instead.",
 	.takes = VS_TAKES_ANALYSIS,
+	.needs = VS_NEEDS_AT,
 	.run = run_peak,
 };

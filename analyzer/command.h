@@ -31,12 +31,21 @@ enum vs_takes {
 	VS_TAKES_TRACES = 1 << 7, /* one or more */
 	VS_TAKES_TRACE = 1 << 8,  /* exactly one */
 	VS_TAKES_COMMAND =
-		1 << 9,          /* a program and its arguments; the first word ends the options */
-	VS_TAKES_WORD = 1 << 10, /* one or none */
+		1 << 9,           /* a program and its arguments; the first word ends the options */
+	VS_TAKES_WORD = 1 << 10,  /* one or none */
+	VS_TAKES_INDEX = 1 << 11, /* --no-index */
 
 	/* What DESIGN promises for every analysis command. */
 	VS_TAKES_ANALYSIS = VS_TAKES_JSON | VS_TAKES_DEVICE | VS_TAKES_AT | VS_TAKES_RANGE |
-			    VS_TAKES_TOP | VS_TAKES_ASCII | VS_TAKES_COLOR | VS_TAKES_TRACES,
+			    VS_TAKES_TOP | VS_TAKES_ASCII | VS_TAKES_COLOR | VS_TAKES_TRACES |
+			    VS_TAKES_INDEX,
+};
+
+/* How much of a trace an analysis command looks at. */
+enum vs_needs {
+	VS_NEEDS_ALL,      /* every event, or those of --from and --to */
+	VS_NEEDS_INSTANTS, /* states at instants, and totals: the trace's index has them */
+	VS_NEEDS_AT, /* the same if --at names an instant other than the peak, all otherwise */
 };
 
 /* An option of one command's own. A table of them ends with a name of NULL. */
@@ -50,10 +59,11 @@ struct vs_option {
 
 struct vs_command {
 	const char *name;
-	const char *summary;             /* one line, no full stop */
-	const char *usage;               /* what follows the name: "[--device N] [--top N] TRACE" */
-	const char *details;             /* paragraphs below the options in the help; NULL: none */
-	unsigned int takes;              /* enum vs_takes */
+	const char *summary; /* one line, no full stop */
+	const char *usage;   /* what follows the name: "[--device N] [--top N] TRACE" */
+	const char *details; /* paragraphs below the options in the help; NULL: none */
+	unsigned int takes;  /* enum vs_takes */
+	enum vs_needs needs;
 	const struct vs_option *options; /* its own; NULL: none */
 	/* argv[0] is the command's name. Returns enum vs_exit (run: the status of the program). */
 	int (*run)(int argc, char **argv);
@@ -83,7 +93,7 @@ __attribute__((format(printf, 2, 3))) int vs_command_fail_usage(const struct vs_
 __attribute__((format(printf, 2, 3))) void vs_command_note(const char *subject, const char *format,
 							   ...);
 
-/* Help of one command on stdout. Returns VS_EXIT_DONE, VS_EXIT_FAILED if stdout is full. */
+/* Help of one command on stdout. Returns VS_EXIT_DONE; that stdout is full is for main() to see. */
 int vs_command_help(const struct vs_command *command);
 
 /* The command of that name, or NULL. */

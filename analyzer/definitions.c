@@ -236,7 +236,7 @@ static int add_stack(struct vs_definitions *definitions, const struct vs_stack *
 	if (!site)
 		return -VS_ERR_NO_MEMORY;
 	site->nr_frames = stack->nr_frames;
-	site->is_cut = stack->is_cut;
+	site->is_cut = stack->is_cut || stack->is_deep;
 	for (i = 0; i < stack->nr_frames; i++) {
 		site->frames[i].address = stack->frames[i];
 		/* A return address may be the first byte behind its module: look at the call. */

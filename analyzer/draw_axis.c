@@ -39,6 +39,15 @@ uint64_t vs_draw_axis_choose_ns(uint64_t range, unsigned int max_ticks)
 	return step;
 }
 
+bool vs_draw_axis_next(uint64_t *tick, uint64_t step, uint64_t end)
+{
+	/* Numbers of a damaged trace may be so large that adding to them begins anew at 0. */
+	if (*tick > end || end - *tick < step)
+		return false;
+	*tick += step;
+	return true;
+}
+
 void vs_draw_axis_put_bytes(char text[VS_AXIS_TEXT_MAX], uint64_t bytes, uint64_t step)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

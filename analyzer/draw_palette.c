@@ -35,8 +35,8 @@ static const struct vs_palette dark = {
 	.mark = RGB(255, 255, 255),
 	.halo = RGB(16, 18, 22),
 	.phase = {RGB(58, 66, 78), RGB(84, 95, 111)},
-	.ramp = {RGB(182, 66, 22), RGB(190, 92, 116), RGB(150, 130, 198), RGB(112, 178, 232),
-		 RGB(186, 232, 250)},
+	.ramp = {RGB(150, 46, 10), RGB(178, 80, 100), RGB(164, 138, 206), RGB(136, 190, 240),
+		 RGB(202, 240, 252)},
 };
 
 const struct vs_palette *vs_draw_palette_get(bool is_dark)

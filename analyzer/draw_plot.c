@@ -110,15 +110,16 @@ static void put_left_axis(const struct vs_draw *draw, const struct vs_heatmap *h
 	uint64_t step = vs_draw_axis_choose_bytes(heatmap->total_bytes, max ? max : 1);
 	struct vs_draw_pen pen = {draw->palette->faint, 1, 0};
 	char text[VS_AXIS_TEXT_MAX];
+	uint64_t offset = 0;
 
-	for (uint64_t offset = 0; offset <= heatmap->total_bytes; offset += step) {
+	do {
 		double y = get_y(heatmap, box, offset);
 
 		vs_draw_line_put_horizontal(draw, &pen, y, box->x - 5 * draw->unit, box->x);
 		vs_draw_axis_put_bytes(text, offset, step);
 		vs_draw_text_put(draw, box->x - 8 * draw->unit, y, VS_DRAW_RIGHT, 0.92,
 				 draw->palette->text, text);
-	}
+	} while (vs_draw_axis_next(&offset, step, heatmap->total_bytes));
 }
 
 /* Where there are many ranges, lines between them would hide what they separate. */

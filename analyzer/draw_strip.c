@@ -15,6 +15,8 @@ uint64_t vs_draw_strip_get_top(const struct vs_heatmap *heatmap)
 
 	if (heatmap->capacity && most <= heatmap->capacity && most >= heatmap->capacity / 4)
 		return heatmap->capacity;
+	if (most > UINT64_MAX - most / 8 - 1)
+		return UINT64_MAX;
 	return most ? most + most / 8 + 1 : 1;
 }
 
@@ -58,8 +60,9 @@ static void put_byte_axis(const struct vs_draw *draw, const struct vs_heatmap *h
 	uint64_t step = vs_draw_axis_choose_bytes(top, max ? max : 1);
 	struct vs_draw_pen pen = {draw->palette->grid, 1, 0};
 	char text[VS_AXIS_TEXT_MAX];
+	uint64_t bytes = 0;
 
-	for (uint64_t bytes = 0; bytes <= top; bytes += step) {
+	do {
 		double y = get_y(box, bytes, top);
 
 		vs_draw_line_put_horizontal(draw, &pen, y, box->x - 5 * draw->unit,
@@ -67,7 +70,7 @@ static void put_byte_axis(const struct vs_draw *draw, const struct vs_heatmap *h
 		vs_draw_axis_put_bytes(text, bytes, step);
 		vs_draw_text_put(draw, box->x - 8 * draw->unit, y, VS_DRAW_RIGHT, 0.92,
 				 draw->palette->text, text);
-	}
+	} while (vs_draw_axis_next(&bytes, step, top));
 }
 
 static void put_time_axis(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
@@ -77,11 +80,13 @@ static void put_time_axis(const struct vs_draw *draw, const struct vs_heatmap *h
 	double bottom = box->y + box->height;
 	uint64_t step = vs_draw_axis_choose_ns(heatmap->to_ns - heatmap->from_ns,
 					       (unsigned int)(box->width / (5 * line)) + 1);
-	uint64_t time_ns = (heatmap->from_ns + step - 1) / step * step;
+	uint64_t time_ns = heatmap->from_ns / step * step;
+	bool is_in =
+		time_ns == heatmap->from_ns || vs_draw_axis_next(&time_ns, step, heatmap->to_ns);
 	struct vs_draw_pen pen = {draw->palette->faint, 1, 0};
 	char text[VS_AXIS_TEXT_MAX];
 
-	for (; time_ns <= heatmap->to_ns; time_ns += step) {
+	for (; is_in; is_in = vs_draw_axis_next(&time_ns, step, heatmap->to_ns)) {
 		double x = vs_draw_plot_get_x(heatmap, box, time_ns);
 
 		vs_draw_line_put_vertical(draw, &pen, x, bottom, bottom + 5 * draw->unit);

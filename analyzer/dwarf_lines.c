@@ -313,6 +313,7 @@ int vs_dwarf_lines_find(struct vs_dwarf_lines *lines, uint64_t address, struct v
 		out[++nr] = (struct vs_dwarf_frame){0};
 		get_call(&unit->die, inner, &out[nr]);
 	}
-	out[nr++].name = get_name(&function->die);
+	/* Without room for all, those that are left out are the outer ones. */
+	out[nr++].name = get_name(nr_inlined > 0 ? &inlined[nr_inlined - 1] : &function->die);
 	return nr;
 }

@@ -65,7 +65,7 @@ static int create_group(struct vs_failures *failures, uint64_t key, struct vs_fa
 	return 0;
 }
 
-/* pool: NULL for a request to the driver. */
+/* pool: NULL for a request to the driver itself. */
 static int get_group(struct vs_failures *failures, const struct vs_site *site,
 		     const struct vs_replay_device *device, const struct vs_replay_pool *pool,
 		     enum vs_memory_kind kind, struct vs_failure_group **group)
@@ -83,8 +83,11 @@ static int get_group(struct vs_failures *failures, const struct vs_site *site,
 		return err;
 	(*group)->site = site;
 	(*group)->device = device;
-	(*group)->pool = pool;
 	(*group)->kind = kind;
+	if (pool && pool->owner == VS_POOL_DRIVER)
+		(*group)->driver_pool = pool;
+	else
+		(*group)->pool = pool;
 	return 0;
 }
 
@@ -149,24 +152,32 @@ static int on_alloc_failed(struct vs_failures *failures, struct failure_thread *
 {
 	const struct vs_alloc_failed *failed = &record->alloc_failed;
 	const struct vs_replay_device *device = vs_replay_get_device(replay, failed->device);
+	const struct vs_replay_pool *pool = vs_replay_get_driver_pool(replay, failed);
 	const struct vs_site *site = vs_definitions_get_site(&replay->definitions, failed->stack);
 	struct open_failure *pending, open = {0};
+	bool is_told = failed->total_size;
 	int err;
 
+	/* A pool's memory is of its own device, whatever device the stream is of. */
+	if (pool && pool->device != device) {
+		device = pool->device;
+		is_told = false;
+	}
 	if (!device || (unsigned int)failed->kind >= VS_NR_MEMORY_KINDS ||
 	    failed->error != OUT_OF_MEMORY ||
 	    vs_replay_get_domain(failed->kind) != VS_DOMAIN_DEVICE)
 		return 0;
-	err = get_group(failures, site, device, NULL, failed->kind, &open.group);
+	err = get_group(failures, site, device, pool, failed->kind, &open.group);
 	if (err)
 		return err;
 	open.group->api = failed->api;
 	open.failure = (struct vs_failure){.at = vs_instant_now(replay, record->thread),
 					   .size = failed->size,
-					   .free_size = failed->free_size,
-					   .total_size = failed->total_size,
+					   .free_size = is_told ? failed->free_size : 0,
+					   .total_size = is_told ? failed->total_size : 0,
 					   .error = failed->error,
-					   .thread = record->thread};
+					   .thread = record->thread,
+					   .driver_pool = pool};
 	count_failure(open.group, replay->now_ns);
 	pending = find_pending(thread, device, failed->kind);
 	if (pending && pending->failure.size == failed->size) {
@@ -211,6 +222,7 @@ static void absorb(struct failure_thread *thread, const struct vs_replay_device 
 		}
 		open->group->nr_absorbed++;
 		failure->driver_size = open->failure.size;
+		failure->driver_pool = open->failure.driver_pool;
 		if (open->failure.total_size) {
 			failure->free_size = open->failure.free_size;
 			failure->total_size = open->failure.total_size;
@@ -348,7 +360,7 @@ uint64_t vs_failures_count_pool(const struct vs_failures *failures,
 	size_t i;
 
 	for (i = 0; i < failures->nr_groups; i++)
-		if (failures->groups[i]->pool == pool)
+		if (failures->groups[i]->pool == pool || failures->groups[i]->driver_pool == pool)
 			sum += failures->groups[i]->nr_ooms;
 	return sum;
 }

@@ -18,14 +18,16 @@ struct vs_failure {
 	uint64_t total_size; /* 0: not known */
 	uint32_t error;
 	uint32_t thread;
-	uint64_t driver_size; /* a pool's: what it asked of the driver, or 0 */
+	uint64_t driver_size;                     /* a pool's: what it asked of the driver, or 0 */
+	const struct vs_replay_pool *driver_pool; /* that was asked in the end; NULL: none was */
 };
 
-/* Failures from one site, for one kind of memory or pool. */
+/* Failures from one site, for one kind of memory or pool, a driver pool included. */
 struct vs_failure_group {
 	const struct vs_site *site;
 	const struct vs_replay_device *device;
-	const struct vs_replay_pool *pool; /* NULL: of the driver */
+	const struct vs_replay_pool *pool;        /* NULL: of the driver */
+	const struct vs_replay_pool *driver_pool; /* that was asked; NULL: none was */
 	enum vs_memory_kind kind;
 	uint32_t api;
 	uint64_t nr_failed;

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "utf8.h"
+
 void vs_json_init(struct vs_json *json, FILE *file)
 {
 	memset(json, 0, sizeof(*json));
@@ -16,38 +18,27 @@ static void put_newline(const struct vs_json *json)
 	fprintf(json->file, "\n%*s", (int)json->depth * 2, "");
 }
 
-/* The bytes of a well-formed UTF-8 character (Unicode, table 3-7), or 0. */
-static size_t get_utf8_size(const unsigned char *text)
-{
-	size_t size = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2, i;
-
-	if (text[0] < 0xc2 || text[0] > 0xf4)
-		return 0;
-	for (i = 1; i < size; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return size;
-}
-
 static void put_quoted(FILE *file, const char *text)
 {
-	const unsigned char *at = (const unsigned char *)text;
+	const char *at = text;
 	size_t size;
 
 	fputc('"', file);
 	while (*at) {
-		size = *at < 0x80 ? 1 : get_utf8_size(at);
-		if (*at == '"' || *at == '\\')
-			fprintf(file, "\\%c", *at);
-		else if (*at == '\n')
+		unsigned char byte = (unsigned char)*at;
+
+		size = vs_utf8_get_size(at);
+		if (byte == '"' || byte == '\\')
+			fprintf(file, "\\%c", byte);
+		else if (byte == '\n')
 			fputs("\\n", file);
-		else if (*at == '\t')
+		else if (byte == '\t')
 			fputs("\\t", file);
-		else if (*at < 0x20 || *at == 0x7f)
-			fprintf(file, "\\u%04x", *at);
+		else if (byte < 0x20 || byte == 0x7f)
+			fprintf(file, "\\u%04x", byte);
+		else if (size == 2 && byte == 0xc2 && (unsigned char)at[1] < 0xa0)
+			/* JSON need not escape these, but a terminal may obey them. */
+			fprintf(file, "\\u%04x", (unsigned char)at[1]);
 		else if (size)
 			fwrite(at, 1, size, file);
 		else

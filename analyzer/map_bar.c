@@ -102,7 +102,10 @@ void vs_map_bar_begin_group(size_t each, const struct vs_text_style *style)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%zu a sign", each);
+	/* The more there are, the fewer words have room before the bar. */
+	if (snprintf(text, sizeof(text), "%zu a sign", each) > GUTTER &&
+	    snprintf(text, sizeof(text), "%zu each", each) > GUTTER)
+		snprintf(text, sizeof(text), "%zu", each);
 	fprintf(style->file, "%*s%s", GUTTER, text, style->is_ascii ? "|" : "\xe2\x94\x82");
 }
 

@@ -8,12 +8,11 @@ static const char *get_label(const struct vs_replay *replay, const struct vs_ite
 #undef VS_MEMORY_KIND
 	};
 	const struct vs_replay_pool *pool = item->owner ? item->owner : item->pool;
-	const char *api = NULL;
+	/* Its own: without stacks, all that was ever allocated shares one account. */
+	const char *api = vs_definitions_get_name(&replay->definitions, item->api);
 
-	if (pool && pool->name && *pool->name)
+	if (pool && pool->owner != VS_POOL_DRIVER && *pool->name)
 		return pool->name;
-	if (item->account)
-		api = vs_definitions_get_name(&replay->definitions, item->account->api);
 	return api ? api : kinds[item->kind];
 }
 
@@ -28,12 +27,13 @@ int vs_map_gather_state(struct vs_map_state *map, const struct vs_device_state *
 	for (size_t i = 0; i < from->nr_entries && !err; i++) {
 		const struct vs_address_entry *entry = &from->entries[i];
 
-		if (entry->type == VS_ADDRESS_SEGMENT)
+		/* A block whose segment was not seen stands for itself. */
+		if (!entry->depth)
 			err = vs_map_add_segment(map, entry->base, entry->size,
 						 get_label(state->then, entry->item),
 						 entry->item->owner != NULL);
 		/* Blocks that are divided further are not live themselves: what is in them is. */
-		else if (entry->type == VS_ADDRESS_BLOCK && !entry->item->owner)
+		else if (entry->type != VS_ADDRESS_HOLE && !entry->item->owner)
 			err = vs_map_add_block(map, entry->base, entry->size);
 	}
 	return err;

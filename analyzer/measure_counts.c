@@ -31,6 +31,10 @@ static void count_birth(struct vs_counts *counts, const struct vs_change *change
 		counts->allocs++;
 		counts->bytes_allocated += change->item->size;
 	}
+	/* A block that had gone with its segment, whose free then failed. */
+	if (is_counted && change->cause == VS_CAUSE_RESTORED && change->item->parent &&
+	    counts->implicit_frees)
+		counts->implicit_frees--;
 	add_live(counts, change->item->size);
 }
 
@@ -60,21 +64,32 @@ static void count_free_of_nothing(struct vs_counts *counts, const struct vs_chan
 		counts->frees--;
 }
 
-static struct vs_counts *find_counts(struct vs_measure_counts *measure,
-				     const struct vs_change *change)
+static void count_change(struct vs_counts *counts, const struct vs_change *change, bool is_counted)
 {
-	bool is_block = change->item ? vs_replay_is_pool_block(change->item) : change->pool != NULL;
-
-	if (is_block)
-		return &measure->pools[change->pool->index];
-	return &measure->devices[change->device->index].kinds[change->kind];
+	switch (change->type) {
+	case VS_CHANGE_BORN:
+		count_birth(counts, change, is_counted);
+		break;
+	case VS_CHANGE_DYING:
+		count_death(counts, change, is_counted);
+		break;
+	case VS_CHANGE_RELEASED:
+		counts->frees += is_counted;
+		break;
+	case VS_CHANGE_UNMATCHED:
+	case VS_CHANGE_UNFREED:
+		if (is_counted)
+			count_free_of_nothing(counts, change);
+		break;
+	default:
+		break;
+	}
 }
 
 static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {
 	struct vs_measure_counts *measure = measure_of(observer);
-	struct vs_counts *counts;
 	int err = make_room(measure, replay);
 
 	if (err)
@@ -82,25 +97,12 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	/* Segments of virtual memory are made of handles, and those are counted. */
 	if (change->item && change->item->reservation)
 		return 0;
-	counts = find_counts(measure, change);
-	switch (change->type) {
-	case VS_CHANGE_BORN:
-		count_birth(counts, change, replay->is_in_window);
-		break;
-	case VS_CHANGE_DYING:
-		count_death(counts, change, replay->is_in_window);
-		break;
-	case VS_CHANGE_RELEASED:
-		counts->frees += replay->is_in_window;
-		break;
-	case VS_CHANGE_UNMATCHED:
-	case VS_CHANGE_UNFREED:
-		if (replay->is_in_window)
-			count_free_of_nothing(counts, change);
-		break;
-	default:
-		break;
-	}
+	if (change->pool)
+		count_change(&measure->pools[change->pool->index], change, replay->is_in_window);
+	/* What a driver pool gives, the program asked of CUDA. */
+	if (!change->pool || change->pool->owner == VS_POOL_DRIVER)
+		count_change(&measure->devices[change->device->index].kinds[change->kind], change,
+			     replay->is_in_window);
 	return 0;
 }
 
@@ -117,10 +119,13 @@ static int on_record(struct vs_observer *observer, const struct vs_replay *repla
 	if (record->type == VS_RECORD_ALLOC_FAILED &&
 	    (unsigned int)record->alloc_failed.kind < VS_NR_MEMORY_KINDS) {
 		device = vs_replay_get_device(replay, record->alloc_failed.device);
+		pool = vs_replay_get_driver_pool(replay, &record->alloc_failed);
 		if (device)
 			measure->devices[device->index]
 				.kinds[record->alloc_failed.kind]
 				.failed_allocs++;
+		if (pool)
+			measure->pools[pool->index].failed_allocs++;
 	} else if (record->type == VS_RECORD_BLOCK_FAILED) {
 		pool = vs_replay_get_pool(replay, record->block_failed.pool);
 		if (pool)

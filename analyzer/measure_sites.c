@@ -26,6 +26,9 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	totals = &measure->accounts[item->account->index];
 	if (item->account->live_bytes > totals->peak_bytes)
 		totals->peak_bytes = item->account->live_bytes;
+	/* A free had failed: it was counted when it was allocated. */
+	if (change->cause == VS_CAUSE_RESTORED)
+		return 0;
 	if (!totals->nr_allocs || item->size < totals->min_size)
 		totals->min_size = item->size;
 	if (item->size > totals->max_size)

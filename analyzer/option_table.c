@@ -18,6 +18,20 @@ static int set_ascii(struct vs_options *options, const char *value)
 	return 0;
 }
 
+static int set_run(struct vs_options *options, const char *value)
+{
+	(void)value;
+	options->run = true;
+	return 0;
+}
+
+static int set_no_index(struct vs_options *options, const char *value)
+{
+	(void)value;
+	options->no_index = true;
+	return 0;
+}
+
 static int set_number(uint32_t *number, const char *value, uint64_t least)
 {
 	uint64_t got;
@@ -98,6 +112,10 @@ static int set_color(struct vs_options *options, const char *value)
 
 const struct vs_shared_option vs_option_table[] = {
 	{VS_TAKES_JSON, {"json", 0, NULL, "JSON for machines"}, set_json, NULL},
+	{VS_TAKES_TRACES,
+	 {"run", 0, NULL, "all traces of the same run that are in the trace's folder"},
+	 set_run,
+	 NULL},
 	{VS_TAKES_DEVICE,
 	 {"device", 0, "N", "only device N"},
 	 set_device,
@@ -111,6 +129,10 @@ const struct vs_shared_option vs_option_table[] = {
 	{VS_TAKES_RANGE, {"from", 0, "TIME", "leave out what was before"}, set_from, TIME_KIND},
 	{VS_TAKES_RANGE, {"to", 0, "TIME", "leave out what came after"}, set_to, TIME_KIND},
 	{VS_TAKES_TOP, {"top", 0, "N", "at most N rows in each list"}, set_top, "a number of rows"},
+	{VS_TAKES_INDEX,
+	 {"no-index", 0, NULL, "neither use nor write TRACE.index, which saves time"},
+	 set_no_index,
+	 NULL},
 	{VS_TAKES_ASCII, {"ascii", 0, NULL, "no characters but ASCII"}, set_ascii, NULL},
 	{VS_TAKES_COLOR,
 	 {"color", 0, "WHEN", "auto (on a terminal), always, never"},

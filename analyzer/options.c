@@ -112,9 +112,9 @@ static void set_option(struct parse *parse, const struct found *found, const cha
 		return;
 	}
 	if (found->shared->set(parse->options, value))
-		end_usage(parse,
-			  vs_command_fail_usage(parse->command, "%.*s: '%s' is not %s",
-						(int)word_size, word, value, found->shared->kind));
+		end_usage(parse, vs_command_fail_usage(parse->command, "%.*s: '%s' is not %s",
+						       (int)word_size, word, value ? value : "",
+						       found->shared->kind));
 }
 
 /* --name, --name=value, --name value. */
@@ -237,6 +237,7 @@ bool vs_options_parse(struct vs_options *options, const struct vs_command *comma
 
 	(void)argc;
 	*options = (struct vs_options){
+		.command = command,
 		.device = VS_OPTIONS_ANY_DEVICE,
 		.to_ns = UINT64_MAX,
 		.color = (command->takes & VS_TAKES_COLOR) && vs_option_table_wants_color(),

@@ -25,8 +25,11 @@ enum vs_at {
 
 /* Text points into argv. What the command does not take has its default. */
 struct vs_options {
+	const struct vs_command *command;
 	bool json;
 	bool ascii; /* nothing but ASCII */
+	bool run;   /* the other traces of the run as well */
+	bool no_index;
 	bool color; /* --color resolved: auto is "stdout is a terminal that can, no NO_COLOR" */
 	uint32_t device; /* VS_OPTIONS_ANY_DEVICE: all */
 	enum vs_at at;

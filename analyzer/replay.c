@@ -1,5 +1,7 @@
 #include "replay.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +154,16 @@ static int insert_pool(struct vs_replay *replay, uint64_t key, struct vs_replay_
 	return 0;
 }
 
+/* The driver's have no names. People have to tell them apart all the same. */
+static char *make_pool_name(uint32_t number)
+{
+	char name[sizeof("stream-ordered 4294967295")] = "stream-ordered";
+
+	if (number > 1)
+		snprintf(name, sizeof(name), "stream-ordered %" PRIu32, number);
+	return strdup(name);
+}
+
 static int create_pool(struct vs_replay *replay, uint64_t key, const struct vs_pool *record,
 		       struct vs_replay_pool **out)
 {
@@ -163,12 +175,17 @@ static int create_pool(struct vs_replay *replay, uint64_t key, const struct vs_p
 	pool->id = record->id;
 	pool->owner = record->owner;
 	pool->limit_size = record->limit_size;
-	pool->name = copy_text(&record->name);
+	err = vs_replay_items_get_device(replay, record->device, &pool->device);
+	if (err)
+		goto free_pool;
+	err = -VS_ERR_NO_MEMORY;
+	pool->device->nr_driver_pools += pool->owner == VS_POOL_DRIVER;
+	pool->name = pool->owner == VS_POOL_DRIVER && !record->name.size
+			     ? make_pool_name(pool->device->nr_driver_pools)
+			     : copy_text(&record->name);
 	if (!pool->name)
 		goto free_pool;
-	err = vs_replay_items_get_device(replay, record->device, &pool->device);
-	if (!err)
-		err = insert_pool(replay, key, pool);
+	err = insert_pool(replay, key, pool);
 	if (err)
 		goto free_name;
 	*out = pool;
@@ -188,6 +205,32 @@ static int define_pool(struct vs_replay *replay, const struct vs_pool *record)
 	if (vs_id_map_get(&replay->pools_by_id, record->id))
 		return 0;
 	return create_pool(replay, record->id, record, &pool);
+}
+
+int vs_replay_find_adopter(struct vs_replay *replay, uint64_t key, struct vs_replay_pool **pool)
+{
+	const struct vs_pool *adopter =
+		replay->adopted ? vs_adoption_get(replay->adopted, key) : NULL;
+
+	*pool = adopter ? vs_replay_get_pool(replay, adopter->id) : NULL;
+	if (!adopter || *pool)
+		return 0;
+	return create_pool(replay, adopter->id, adopter, pool);
+}
+
+int vs_replay_note_adopter(struct vs_replay *replay, uint64_t key,
+			   const struct vs_replay_pool *pool)
+{
+	struct vs_pool adopter = {.id = pool->id,
+				  .owner = pool->owner,
+				  .device = pool->device->ordinal,
+				  .limit_size = pool->limit_size};
+
+	/* Asked with every block, and nearly always known already. */
+	if (!replay->adopting || vs_adoption_get(replay->adopting, key))
+		return 0;
+	adopter.name = (struct vs_text){pool->name, (uint32_t)strlen(pool->name)};
+	return vs_adoption_add(replay->adopting, key, &adopter);
 }
 
 /* The pool of a stream-ordered allocation or a graph's. */
@@ -305,6 +348,7 @@ static int apply_free(struct vs_replay *replay, struct vs_replay_thread *thread,
 	thread->has_freed = true;
 	thread->freed_kind = item ? item->kind : free->kind;
 	thread->freed_device = item ? item->device : NULL;
+	thread->freed_pool = item ? item->pool : NULL;
 	if (item && item->class == VS_ITEM_HANDLE)
 		return apply_release(replay, thread, item);
 	if (item)
@@ -334,6 +378,7 @@ static int apply_free_failed(struct vs_replay *replay, struct vs_replay_thread *
 	enum vs_memory_kind kind = thread->has_freed ? thread->freed_kind : failed->kind;
 	enum vs_change_cause cause = thread->has_freed ? VS_CAUSE_RESTORED : VS_CAUSE_EVENT;
 	struct vs_replay_device *device = thread->has_freed ? thread->freed_device : NULL;
+	struct vs_replay_pool *pool = thread->has_freed ? thread->freed_pool : NULL;
 	int err = 0;
 
 	if ((unsigned int)kind >= VS_NR_MEMORY_KINDS)
@@ -353,7 +398,7 @@ static int apply_free_failed(struct vs_replay *replay, struct vs_replay_thread *
 	}
 	if (err)
 		return err;
-	return vs_replay_items_tell_free(replay, VS_CHANGE_UNFREED, cause, kind, NULL, device);
+	return vs_replay_items_tell_free(replay, VS_CHANGE_UNFREED, cause, kind, pool, device);
 }
 
 /* ---- What goes with a context --------------------------------------------------------------- */
@@ -556,6 +601,8 @@ static int apply(struct vs_replay *replay, struct vs_replay_thread *thread,
 		return vs_replay_blocks_alloc(replay, &record->block_alloc);
 	case VS_RECORD_BLOCK_FREE:
 		return vs_replay_blocks_free(replay, &record->block_free);
+	case VS_RECORD_ADOPTED:
+		return vs_replay_blocks_adopt(replay, &record->adopted);
 	case VS_RECORD_PHASE_PUSH:
 		return push_phase(replay, thread, record->phase_push.name);
 	case VS_RECORD_PHASE_POP:
@@ -634,6 +681,12 @@ uint64_t vs_replay_get_reserved(const struct vs_replay_device *device)
 	return device->segment_bytes + device->handle_bytes + device->driver_pool_bytes;
 }
 
+uint64_t vs_replay_get_held(const struct vs_replay_pool *pool)
+{
+	return pool->sampled_reserved > pool->block_bytes ? pool->sampled_reserved
+							  : pool->block_bytes;
+}
+
 struct vs_replay_device *vs_replay_get_device(const struct vs_replay *replay, uint32_t ordinal)
 {
 	if (ordinal == VS_NO_DEVICE)
@@ -644,6 +697,16 @@ struct vs_replay_device *vs_replay_get_device(const struct vs_replay *replay, ui
 struct vs_replay_pool *vs_replay_get_pool(const struct vs_replay *replay, uint32_t id)
 {
 	return vs_id_map_get(&replay->pools_by_id, id);
+}
+
+struct vs_replay_pool *vs_replay_get_driver_pool(const struct vs_replay *replay,
+						 const struct vs_alloc_failed *failed)
+{
+	struct vs_replay_pool *pool = NULL;
+
+	if (failed->kind == VS_MEMORY_ASYNC && failed->pool != VS_NO_ID)
+		pool = vs_replay_get_pool(replay, failed->pool);
+	return pool && pool->owner == VS_POOL_DRIVER ? pool : NULL;
 }
 
 const char *vs_replay_get_phase(const struct vs_replay *replay, uint32_t id)

@@ -47,6 +47,7 @@ struct vs_replay_device {
 	uint8_t uuid[16];
 	char *name;
 	uint64_t total_size;
+	uint32_t nr_driver_pools; /* ever */
 
 	/* Now. VS_DOMAIN_DEVICE only; docs/analyses.md, "Live and reserved". */
 	uint64_t live_bytes;
@@ -73,7 +74,7 @@ struct vs_replay_pool {
 	uint64_t block_bytes;
 	uint64_t nr_blocks;
 	uint64_t segment_bytes;    /* bytes of the items it places blocks in */
-	uint64_t sampled_reserved; /* driver pools */
+	uint64_t sampled_reserved; /* driver pools: vs_replay_get_held */
 	bool is_sampled;
 };
 
@@ -83,9 +84,7 @@ struct vs_account {
 	enum vs_domain domain;
 	struct vs_replay_device *device;
 	const struct vs_site *site;
-	uint32_t api;             /* name of the first API function seen there, or VS_NO_ID */
-	enum vs_memory_kind kind; /* of the first item */
-	bool is_pool;             /* the first item was placed by a described pool */
+	uint32_t api; /* name of the first API function seen there, or VS_NO_ID */
 	uint64_t live_bytes;
 	uint64_t live_count;
 };
@@ -114,6 +113,7 @@ struct vs_item {
 	uint64_t birth_step; /* number of steps begun before; 0: before the first */
 	enum vs_item_class class;
 	enum vs_memory_kind kind;
+	uint32_t api; /* name of the API function it came from, or VS_NO_ID */
 	uint32_t context;
 	uint32_t nr_mappings; /* of a handle */
 	uint32_t nr_owned_mappings;
@@ -142,6 +142,7 @@ struct vs_replay_thread {
 	struct vs_item *released; /* the handle of that free, if mappings keep it alive */
 	enum vs_memory_kind freed_kind;
 	struct vs_replay_device *freed_device;
+	struct vs_replay_pool *freed_pool;
 };
 
 /* ---- What changes --------------------------------------------------------------------------- */
@@ -174,7 +175,8 @@ struct vs_change {
 	enum vs_change_cause cause;
 	struct vs_item *item;
 	enum vs_memory_kind kind;
-	struct vs_replay_pool *pool;     /* of the item; UNMATCHED: NULL unless a block was meant */
+	struct vs_replay_pool *pool;     /* of the item, or of the one that a free was for; NULL:
+					    of none, or it is not known */
 	struct vs_replay_device *device; /* of the item; for a free without one: what is known */
 };
 
@@ -212,7 +214,7 @@ struct vs_replay {
 	size_t nr_devices;
 	size_t devices_capacity;
 	struct vs_id_map pools_by_id;
-	struct vs_replay_pool **pools; /* in order of their definition */
+	struct vs_replay_pool **pools; /* in order of their definition, or of what they adopt */
 	size_t nr_pools;
 	size_t pools_capacity;
 	struct vs_id_map accounts_by_key;
@@ -260,9 +262,17 @@ VS_MUST_CHECK int vs_replay_end(struct vs_replay *replay);
 /* Segments, handles and driver pools. */
 uint64_t vs_replay_get_reserved(const struct vs_replay_device *device);
 
+/* What a driver pool holds: its latest sample, which is older than the latest allocation and so
+ * never says less than the blocks. */
+uint64_t vs_replay_get_held(const struct vs_replay_pool *pool);
+
 /* NULL when the trace does not mention it. */
 struct vs_replay_device *vs_replay_get_device(const struct vs_replay *replay, uint32_t ordinal);
 struct vs_replay_pool *vs_replay_get_pool(const struct vs_replay *replay, uint32_t id);
+
+/* The driver pool that a request failed in, or NULL. */
+struct vs_replay_pool *vs_replay_get_driver_pool(const struct vs_replay *replay,
+						 const struct vs_alloc_failed *failed);
 
 /* Innermost phase of the thread, else the one pushed last by any thread; NULL: none is open. */
 const char *vs_replay_get_phase(const struct vs_replay *replay, uint32_t thread);

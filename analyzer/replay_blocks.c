@@ -119,6 +119,19 @@ int vs_replay_blocks_alloc(struct vs_replay *replay, const struct vs_block_alloc
 	return err ? err : vs_replay_items_bear(replay, &birth, &block);
 }
 
+int vs_replay_blocks_adopt(struct vs_replay *replay, const struct vs_adopted *adopted)
+{
+	struct vs_replay_pool *pool = vs_replay_get_pool(replay, adopted->pool);
+	struct vs_item *parent;
+
+	if (!pool || !adopted->address || adopted->address == UINT64_MAX)
+		return 0;
+	parent = find_parent(replay, pool->id, adopted->address, adopted->address + 1);
+	if (parent)
+		return vs_replay_items_adopt(replay, parent, pool);
+	return vs_replay_vmm_adopt_at(replay, adopted->address, pool);
+}
+
 static struct vs_item *find_block(const struct vs_replay *replay, uint32_t pool, uint64_t address)
 {
 	const struct vs_range_tree *tree = &replay->regions;

@@ -67,9 +67,9 @@ int vs_replay_items_get_thread(struct vs_replay *replay, uint32_t id,
 }
 
 int vs_replay_items_get_account(struct vs_replay *replay, struct vs_replay_device *device,
-				enum vs_domain domain, uint32_t stack, struct vs_account **account)
+				enum vs_domain domain, const struct vs_site *site,
+				struct vs_account **account)
 {
-	const struct vs_site *site = vs_definitions_get_site(&replay->definitions, stack);
 	uint64_t key = (uint64_t)site->index << 32 | device->index << 2 | domain;
 	int err;
 
@@ -131,15 +131,10 @@ int vs_replay_items_tell_free(struct vs_replay *replay, enum vs_change_type type
 void vs_replay_items_set_driver_pool(struct vs_replay_pool *pool, uint64_t block_bytes,
 				     uint64_t sampled_reserved)
 {
-	uint64_t *total = &pool->device->driver_pool_bytes;
-
-	/* A sample is older than the latest allocation: it never says less than the blocks. */
-	*total -= pool->sampled_reserved > pool->block_bytes ? pool->sampled_reserved
-							     : pool->block_bytes;
+	pool->device->driver_pool_bytes -= vs_replay_get_held(pool);
 	pool->block_bytes = block_bytes;
 	pool->sampled_reserved = sampled_reserved;
-	*total += pool->sampled_reserved > pool->block_bytes ? pool->sampled_reserved
-							     : pool->block_bytes;
+	pool->device->driver_pool_bytes += vs_replay_get_held(pool);
 }
 
 static bool is_in_driver_pool(const struct vs_item *item)
@@ -171,7 +166,8 @@ static void count(struct vs_item *item, int sign)
 		item->device->segment_bytes += size;
 }
 
-static int set_charge(struct vs_replay *replay, struct vs_item *item, bool is_live)
+static int set_charge(struct vs_replay *replay, struct vs_item *item, bool is_live,
+		      enum vs_change_cause cause)
 {
 	struct vs_account *account = item->account;
 	uint64_t size = is_live ? item->size : 0 - item->size, one = is_live ? 1 : UINT64_MAX;
@@ -180,7 +176,7 @@ static int set_charge(struct vs_replay *replay, struct vs_item *item, bool is_li
 	if (is_live == item->is_charged)
 		return 0;
 	if (!is_live)
-		err = vs_replay_items_tell(replay, VS_CHANGE_DISCHARGED, VS_CAUSE_EVENT, item);
+		err = vs_replay_items_tell(replay, VS_CHANGE_DISCHARGED, cause, item);
 	if (err)
 		return err;
 	item->is_charged = is_live;
@@ -191,32 +187,36 @@ static int set_charge(struct vs_replay *replay, struct vs_item *item, bool is_li
 		item->device->live_count += one;
 	}
 	if (is_live)
-		err = vs_replay_items_tell(replay, VS_CHANGE_CHARGED, VS_CAUSE_EVENT, item);
+		err = vs_replay_items_tell(replay, VS_CHANGE_CHARGED, cause, item);
 	return err;
 }
 
-int vs_replay_items_settle(struct vs_replay *replay, struct vs_item *item)
+static int settle(struct vs_replay *replay, struct vs_item *item, enum vs_change_cause cause)
 {
 	bool is_live = !item->owner && !item->reservation;
 
 	/* Physical memory is live while it is mapped where nobody places blocks. */
 	if (item->class == VS_ITEM_HANDLE)
 		is_live = item->nr_mappings && !item->nr_owned_mappings;
-	return set_charge(replay, item, is_live);
+	return set_charge(replay, item, is_live, cause);
+}
+
+int vs_replay_items_settle(struct vs_replay *replay, struct vs_item *item)
+{
+	return settle(replay, item, VS_CAUSE_EVENT);
 }
 
 /* ---- Birth ---------------------------------------------------------------------------------- */
 
-static struct vs_replay_pool *find_owner(const struct vs_replay *replay, const struct vs_item *item)
+static int find_owner(struct vs_replay *replay, struct vs_item *item)
 {
-	void *value;
-
-	if (item->reservation)
-		return item->reservation->owner;
-	if (!replay->adopted || item->class == VS_ITEM_HANDLE)
-		return NULL;
-	value = vs_id_map_get(&replay->adopted->pools, item->id);
-	return value ? vs_replay_get_pool(replay, (uint32_t)(uintptr_t)value - 1) : NULL;
+	if (item->reservation) {
+		item->owner = item->reservation->owner;
+		return 0;
+	}
+	if (item->class == VS_ITEM_HANDLE)
+		return 0;
+	return vs_replay_find_adopter(replay, item->id, &item->owner);
 }
 
 static int place(struct vs_replay *replay, struct vs_item *item)
@@ -250,11 +250,12 @@ static int announce(struct vs_replay *replay, struct vs_item *item, enum vs_chan
 
 	count(item, 1);
 	err = vs_replay_items_tell(replay, VS_CHANGE_BORN, cause, item);
-	return err ? err : vs_replay_items_settle(replay, item);
+	/* What comes back after a failed free is charged again, but was not allocated again. */
+	return err ? err : settle(replay, item, cause);
 }
 
 /* Sizes from a damaged trace must not wrap around, and a range is never empty. */
-static uint64_t get_extent(uint64_t base, uint64_t size)
+uint64_t vs_replay_items_get_extent(uint64_t base, uint64_t size)
 {
 	if (!size)
 		size = 1;
@@ -269,7 +270,9 @@ int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
 	struct vs_account *account;
 	int err;
 
-	err = vs_replay_items_get_account(replay, birth->device, domain, birth->stack, &account);
+	err = vs_replay_items_get_account(
+		replay, birth->device, domain,
+		vs_definitions_get_site(&replay->definitions, birth->stack), &account);
 	if (err)
 		return err;
 	if (account->api == VS_NO_ID)
@@ -278,21 +281,23 @@ int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
 	if (!item)
 		return -VS_ERR_NO_MEMORY;
 	item->range.base = birth->address == UINT64_MAX ? UINT64_MAX - 1 : birth->address;
-	item->range.size = get_extent(item->range.base, birth->size);
+	item->range.size = vs_replay_items_get_extent(item->range.base, birth->size);
 	item->id = ++replay->last_id;
 	item->size = birth->size;
 	item->birth_ns = replay->now_ns;
 	item->birth_step = replay->nr_steps;
 	item->class = birth->class;
 	item->kind = birth->kind;
+	item->api = birth->api;
 	item->context = birth->context;
 	item->account = account;
 	item->device = birth->device;
 	item->pool = birth->pool;
 	item->parent = birth->parent;
 	item->reservation = birth->reservation;
-	item->owner = find_owner(replay, item);
-	err = place(replay, item);
+	err = find_owner(replay, item);
+	if (!err)
+		err = place(replay, item);
 	if (err) {
 		free(item);
 		return err;
@@ -304,13 +309,11 @@ int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
 int vs_replay_items_adopt(struct vs_replay *replay, struct vs_item *item,
 			  struct vs_replay_pool *pool)
 {
-	void *value = (void *)((uintptr_t)pool->id + 1);
-	int err = 0;
+	int err;
 
 	if (item->reservation)
 		return vs_replay_vmm_adopt(replay, item->reservation, pool);
-	if (replay->adopting && !vs_id_map_get(&replay->adopting->pools, item->id))
-		err = vs_id_map_put(&replay->adopting->pools, item->id, value);
+	err = vs_replay_note_adopter(replay, item->id, pool);
 	if (err || item->owner)
 		return err;
 	item->owner = pool;
@@ -345,7 +348,7 @@ int vs_replay_items_close(struct vs_replay *replay, struct vs_item *item,
 	int err = close_blocks(replay, item, keep);
 
 	if (!err)
-		err = set_charge(replay, item, false);
+		err = set_charge(replay, item, false, VS_CAUSE_EVENT);
 	if (!err)
 		err = vs_replay_items_tell(replay, VS_CHANGE_DYING, cause, item);
 	if (err)

@@ -1,7 +1,10 @@
 #ifndef VS_REPLAY_ITEMS_H
 #define VS_REPLAY_ITEMS_H
 
-/* Inside of the replay: birth, death and accounting of items. Only replay*.c include this. */
+/*
+ * Inside of the replay: birth, death and accounting of items. Only replay*.c include this, and
+ * snapshot_*.c, which put a replay back into the state it once had.
+ */
 #include "replay.h"
 
 /* Get or make. -VS_ERR_NO_MEMORY. VS_NO_DEVICE: the first one. */
@@ -11,7 +14,7 @@ VS_MUST_CHECK int vs_replay_items_get_thread(struct vs_replay *replay, uint32_t 
 					     struct vs_replay_thread **thread);
 VS_MUST_CHECK int vs_replay_items_get_account(struct vs_replay *replay,
 					      struct vs_replay_device *device,
-					      enum vs_domain domain, uint32_t stack,
+					      enum vs_domain domain, const struct vs_site *site,
 					      struct vs_account **account);
 
 /* Tell all observers. device: NULL is the first one. */
@@ -42,6 +45,9 @@ struct vs_birth {
 VS_MUST_CHECK int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
 				       struct vs_item **item);
 
+/* How many addresses an item takes. base: below UINT64_MAX. */
+uint64_t vs_replay_items_get_extent(uint64_t base, uint64_t size);
+
 /*
  * Takes an item out with everything in it. With `keep` it is returned there, to be restored or
  * destroyed; otherwise it is freed. Never for a VMM segment: vs_replay_vmm_unmap.
@@ -65,6 +71,15 @@ void vs_replay_items_set_driver_pool(struct vs_replay_pool *pool, uint64_t block
 /* Closes what overlaps in the regions. */
 VS_MUST_CHECK int vs_replay_items_clear(struct vs_replay *replay, uint64_t base, uint64_t end);
 
+/*
+ * replay.c: who places blocks in what has this key of struct vs_adoption. Found if an earlier pass
+ * noted it (else *pool is NULL), even if the pool is described later: then it is there from now on.
+ */
+VS_MUST_CHECK int vs_replay_find_adopter(struct vs_replay *replay, uint64_t key,
+					 struct vs_replay_pool **pool);
+VS_MUST_CHECK int vs_replay_note_adopter(struct vs_replay *replay, uint64_t key,
+					 const struct vs_replay_pool *pool);
+
 /* replay_vmm.c */
 VS_MUST_CHECK int vs_replay_vmm_reserve(struct vs_replay *replay, const struct vs_reserve *reserve);
 VS_MUST_CHECK int vs_replay_vmm_unreserve(struct vs_replay *replay,
@@ -74,12 +89,17 @@ VS_MUST_CHECK int vs_replay_vmm_unmap(struct vs_replay *replay, uint64_t base, u
 				      enum vs_change_cause cause);
 VS_MUST_CHECK int vs_replay_vmm_adopt(struct vs_replay *replay, struct vs_reservation *reservation,
 				      struct vs_replay_pool *pool);
+/* The reservation around an address, if there is one. */
+VS_MUST_CHECK int vs_replay_vmm_adopt_at(struct vs_replay *replay, uint64_t address,
+					 struct vs_replay_pool *pool);
 void vs_replay_vmm_fini(struct vs_replay *replay);
 
 /* replay_blocks.c */
 VS_MUST_CHECK int vs_replay_blocks_alloc(struct vs_replay *replay,
 					 const struct vs_block_alloc *alloc);
 VS_MUST_CHECK int vs_replay_blocks_free(struct vs_replay *replay, const struct vs_block_free *free);
+VS_MUST_CHECK int vs_replay_blocks_adopt(struct vs_replay *replay,
+					 const struct vs_adopted *adopted);
 /* All blocks of a pool go. */
 VS_MUST_CHECK int vs_replay_blocks_end_pool(struct vs_replay *replay, struct vs_replay_pool *pool);
 

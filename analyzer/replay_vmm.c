@@ -43,7 +43,6 @@ static int reserve(struct vs_replay *replay, uint64_t base, uint64_t size,
 {
 	uint64_t end = get_end(base, size ? size : 1);
 	struct vs_reservation *reservation;
-	void *value;
 	int err;
 
 	err = unreserve(replay, base, end);
@@ -55,12 +54,11 @@ static int reserve(struct vs_replay *replay, uint64_t base, uint64_t size,
 	reservation->range.base = base;
 	reservation->range.size = end - base;
 	reservation->id = ++replay->last_reservation_id;
-	if (replay->adopted) {
-		value = vs_id_map_get(&replay->adopted->pools,
-				      reservation->id | VS_ADOPTION_RESERVATION);
-		if (value)
-			reservation->owner =
-				vs_replay_get_pool(replay, (uint32_t)(uintptr_t)value - 1);
+	err = vs_replay_find_adopter(replay, reservation->id | VS_ADOPTION_RESERVATION,
+				     &reservation->owner);
+	if (err) {
+		free(reservation);
+		return err;
 	}
 	vs_range_tree_insert(&replay->reservations, &reservation->range);
 	*out = reservation;
@@ -346,18 +344,20 @@ int vs_replay_vmm_adopt(struct vs_replay *replay, struct vs_reservation *reserva
 	uint64_t key = reservation->id | VS_ADOPTION_RESERVATION;
 	uint64_t base = reservation->range.base, end = vs_range_end(&reservation->range);
 	struct vs_range *range;
-	int err = 0;
+	int err = vs_replay_note_adopter(replay, key, pool);
 
-	if (replay->adopting && !vs_id_map_get(&replay->adopting->pools, key))
-		err = vs_id_map_put(&replay->adopting->pools, key,
-				    (void *)((uintptr_t)pool->id + 1));
 	if (err || reservation->owner)
 		return err;
 	reservation->owner = pool;
 	for (range = vs_range_tree_find_from(&replay->regions, base); range && range->base < end;
 	     range = vs_range_tree_next(&replay->regions, range)) {
-		vs_replay_items_of(range)->owner = pool;
-		pool->segment_bytes += vs_replay_items_of(range)->size;
+		struct vs_item *segment = vs_replay_items_of(range);
+
+		/* Something else may lie there, if an event got lost. */
+		if (segment->reservation != reservation)
+			continue;
+		segment->owner = pool;
+		pool->segment_bytes += segment->size;
 	}
 	for (range = vs_range_tree_find_from(&replay->mappings, base);
 	     range && range->base < end && !err;
@@ -371,6 +371,13 @@ int vs_replay_vmm_adopt(struct vs_replay *replay, struct vs_reservation *reserva
 		err = vs_replay_items_settle(replay, mapping->handle);
 	}
 	return err;
+}
+
+int vs_replay_vmm_adopt_at(struct vs_replay *replay, uint64_t address, struct vs_replay_pool *pool)
+{
+	struct vs_range *range = vs_range_tree_find(&replay->reservations, address);
+
+	return range ? vs_replay_vmm_adopt(replay, reservation_of(range), pool) : 0;
 }
 
 void vs_replay_vmm_fini(struct vs_replay *replay)

@@ -98,6 +98,7 @@ static void put_cause(struct vs_story *story, const struct vs_device_state *stat
 	vs_json_put_number(json, "holes_below_request_bytes", below);
 	vs_json_put_real(json, "holes_below_request_share",
 			 cause->hole_bytes ? (double)below / (double)cause->hole_bytes : 0);
+	vs_json_put_number(json, "releasable_bytes", cause->releasable_bytes);
 	vs_json_put_number(json, "lacking_bytes", cause->lacking);
 	vs_json_end_object(json);
 }
@@ -147,6 +148,8 @@ static void put_pool_state(struct vs_json *json, const struct vs_address_pool *p
 
 static const char *get_owner(enum vs_pool_owner owner)
 {
+	if (owner == VS_POOL_DRIVER)
+		return "driver";
 	return owner == VS_POOL_FRAMEWORK ? "framework" : "program";
 }
 
@@ -161,7 +164,7 @@ void vs_report_json_put_pools(struct vs_story *story, const struct vs_device_sta
 	for (i = 0; i < analysis->replay->nr_pools; i++) {
 		const struct vs_replay_pool *pool = analysis->replay->pools[i];
 
-		if (pool->device != state->device || pool->owner == VS_POOL_DRIVER)
+		if (pool->device != state->device)
 			continue;
 		then = i < state->then->nr_pools ? state->then->pools[i] : NULL;
 		vs_json_begin_object(json, NULL);
@@ -173,6 +176,7 @@ void vs_report_json_put_pools(struct vs_story *story, const struct vs_device_sta
 					  vs_measure_counts_get_pool(&analysis->counts, pool));
 		vs_json_begin_object(json, "then");
 		put_pool_state(json, then ? vs_address_map_get_pool(&state->map, then) : NULL);
+		vs_json_put_bool(json, "sampled", then && then->is_sampled);
 		vs_json_end_object(json);
 		vs_json_end_object(json);
 	}

@@ -63,6 +63,17 @@ static uint64_t get_unit(uint64_t total)
 	return unit;
 }
 
+/* Whether there could be holes: the driver says nothing of those in its own pools. */
+static bool has_divided(const struct vs_address_map *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr_pools; i++)
+		if (map->pools[i].pool->owner != VS_POOL_DRIVER)
+			return true;
+	return false;
+}
+
 void vs_report_text_put_where(struct vs_story *story, const struct vs_device_state *state)
 {
 	struct vs_whereabouts where;
@@ -75,7 +86,7 @@ void vs_report_text_put_where(struct vs_story *story, const struct vs_device_sta
 		return;
 	struct part parts[] = {
 		{"live", where.live_bytes, 0, true},
-		{"holes", where.hole_bytes, 0, state->map.nr_pools},
+		{"holes", where.hole_bytes, 0, has_divided(&state->map)},
 		{"cached", where.cached_bytes, 0, where.cached_bytes},
 		{"context and others", where.outside_bytes, 0, where.is_free_known},
 		{"not taken", where.not_taken_bytes, 0, where.is_free_known},
@@ -144,7 +155,9 @@ static void add_evidence(struct vs_text_line *line, const struct vs_device_state
 			    vs_units_put_bytes(c, cause->hole_bytes), cause->pool->holes.nr_holes);
 		break;
 	case VS_CAUSE_LIMIT:
-		vs_text_add(line, "pool %s holds %s, %s of it in blocks", pool->name,
+		vs_text_add(line, "pool ");
+		vs_text_add_name(line, pool->name, VS_TEXT_NAME_COLUMNS);
+		vs_text_add(line, " holds %s, %s of it in blocks",
 			    vs_units_put_bytes(a, cause->pool ? cause->pool->segment_bytes : 0),
 			    vs_units_put_bytes(b, cause->pool ? cause->pool->block_bytes : 0));
 		if (pool->limit_size)
@@ -171,7 +184,7 @@ static void add_evidence(struct vs_text_line *line, const struct vs_device_state
 			"%s too little; pools hold %s that they do not use and could give back, "
 			"see POOLS",
 			vs_units_put_bytes(a, cause->lacking),
-			vs_units_put_bytes(b, state->map.releasable_bytes));
+			vs_units_put_bytes(b, cause->releasable_bytes));
 		break;
 	case VS_CAUSE_UNKNOWN:
 		vs_text_add(line, "what was recorded does not tell why");
@@ -205,11 +218,29 @@ static int put_neighbours(struct vs_story *story, const struct vs_address_neighb
 		vs_text_add(&line, "  %" PRIu64 " of the %" PRIu64 " come from", first->nr_blocks,
 			    nr_blocks);
 	vs_text_fill(&line, 27);
-	vs_text_add(&line, "%s", text);
+	vs_text_add_name(&line, text, story->style.width - 27);
 	if (first->nr_births > 1 && first->nr_births == first->nr_blocks)
 		vs_text_add(&line, "   one a step in %" PRIu64 " steps", first->nr_births);
 	vs_text_put_whole(&story->style, &line, 27);
 	return 0;
+}
+
+/* How a driver pool gives back what it does not use: nobody sees it unless told. */
+static void put_driver_pool(struct vs_story *story, const struct vs_cause *cause)
+{
+	const struct vs_address_pool *pool = cause->driver_pool;
+	struct vs_text_line line = {0};
+	uint64_t bytes = pool->releasable_bytes;
+	char text[VS_UNITS_MAX];
+
+	if (bytes > cause->releasable_bytes)
+		bytes = cause->releasable_bytes;
+	vs_text_add(&line, "  %s of it", vs_units_put_bytes(text, bytes));
+	vs_text_fill(&line, 27);
+	vs_text_add(&line, "in pool ");
+	vs_text_add_name(&line, pool->pool->name, VS_TEXT_NAME_COLUMNS);
+	vs_text_add(&line, ": cudaMemPoolTrimTo or a lower release threshold gives it back");
+	vs_text_put_whole(&story->style, &line, 27);
 }
 
 static int put_asker(struct vs_story *story, const struct vs_failure_group *group)
@@ -247,11 +278,13 @@ static int put_last_oom(struct vs_story *story, const struct vs_device_state *st
 	vs_text_mark(&line, VS_TEXT_ALARM);
 	vs_story_add_instant(&line, &failure->at);
 	vs_text_add(&line, ": %s asked", vs_units_put_bytes(text, failure->size));
-	if (state->oom->pool && cause->pool)
-		vs_text_add(&line, ", %s free in pool %s",
-			    vs_units_put_bytes(text, cause->hole_bytes), state->oom->pool->name);
-	else if (cause->is_free_known)
+	if (state->oom->pool && cause->pool) {
+		vs_text_add(&line, ", %s free in pool ",
+			    vs_units_put_bytes(text, cause->hole_bytes));
+		vs_text_add_name(&line, state->oom->pool->name, VS_TEXT_NAME_COLUMNS);
+	} else if (cause->is_free_known) {
 		vs_text_add(&line, ", %s free", vs_units_put_bytes(text, cause->free_size));
+	}
 	add_cause(&line, story, cause->kind);
 	vs_text_put(&story->style, &line);
 	if (cause->kind == VS_CAUSE_FRAGMENTATION)
@@ -264,6 +297,8 @@ static int put_last_oom(struct vs_story *story, const struct vs_device_state *st
 	vs_text_add(&line, "  ");
 	add_evidence(&line, state, nr_blocks, bytes);
 	vs_text_put_whole(&story->style, &line, 4);
+	if (cause->kind == VS_CAUSE_POOL && cause->driver_pool)
+		put_driver_pool(story, cause);
 	if (!err)
 		err = put_neighbours(story, neighbours, nr, nr_blocks);
 	free(neighbours);
@@ -301,11 +336,9 @@ static int put_other_failures(struct vs_story *story, const struct vs_device_sta
 	if (!nr_recovered)
 		return 0;
 	add_heading(&line, "RECOVERED", VS_TEXT_STRONG);
-	vs_text_add(&line, "%s failed and %s served when asked again: no out-of-memory",
-		    nr_recovered == 1
-			    ? "1 request"
-			    : vs_units_put_number(number, nr_recovered, story->options->ascii),
-		    nr_recovered == 1 ? "was" : "requests were");
+	vs_text_add(&line, "%s request%s failed and %s served when asked again: no out-of-memory",
+		    vs_units_put_number(number, nr_recovered, story->options->ascii),
+		    nr_recovered == 1 ? "" : "s", nr_recovered == 1 ? "was" : "were");
 	vs_text_put(&story->style, &line);
 	return 0;
 }
@@ -332,9 +365,12 @@ void vs_report_text_put_pools(struct vs_story *story, const struct vs_device_sta
 			add_heading(&line, "POOLS", VS_TEXT_STRONG);
 		else
 			vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
-		vs_text_add(&line, "%s: %s live in %s held", pool->pool->name,
-			    vs_units_put_bytes(a, pool->block_bytes),
+		vs_text_add_name(&line, pool->pool->name, VS_TEXT_NAME_COLUMNS);
+		vs_text_add(&line, ": %s live in %s held", vs_units_put_bytes(a, pool->block_bytes),
 			    vs_units_put_bytes(b, pool->segment_bytes));
+		if (pool->pool->owner == VS_POOL_DRIVER)
+			vs_text_add(&line, "%s",
+				    pool->pool->is_sampled ? " (sampled)" : " at least");
 		if (pool->holes.nr_holes)
 			vs_text_add(&line, ", %s of it in %" PRIu64 " hole%s",
 				    vs_units_put_bytes(c, pool->holes.total_bytes),
@@ -496,6 +532,8 @@ void vs_report_text_put_fragmentation(struct vs_story *story, const struct vs_re
 			    vs_units_put_bytes(b, worst->total_bytes - worst->largest_bytes));
 	else if (has_pool)
 		vs_text_add(&line, "none: no pool ever had two holes");
+	else if (replay->nr_pools)
+		vs_text_add(&line, "not known: of the driver's own pools no holes are told");
 	else
 		vs_text_add(&line, "no pool was seen, so there are no holes to speak of");
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);

@@ -2,15 +2,37 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <paths.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run_program.h"
+
+/* `program` by the shell: "script a b" is "sh script a b". Only comes back if that fails. */
+static void become_script(const char *program, char **argv)
+{
+	size_t nr = 0, i;
+	char **words;
+
+	while (argv[nr])
+		nr++;
+	words = calloc(nr + 2, sizeof(*words));
+	if (!words)
+		return;
+	words[0] = (char *)(uintptr_t)_PATH_BSHELL;
+	words[1] = (char *)(uintptr_t)program;
+	for (i = 1; i < nr; i++)
+		words[i + 1] = argv[i];
+	execv(words[0], words);
+}
+
 /* In the child: back to how we were started, then the command. Tells why if that fails. */
-static _Noreturn void become_command(const struct vs_run_child *child, pid_t parent, char **argv,
-				     int report)
+static _Noreturn void become_command(const struct vs_run_child *child, pid_t parent,
+				     const char *program, char **argv, int report)
 {
 	int error;
 
@@ -20,8 +42,12 @@ static _Noreturn void become_command(const struct vs_run_child *child, pid_t par
 		_exit(1);
 	sigaction(SIGCHLD, &child->child_action, NULL);
 	sigprocmask(SIG_SETMASK, &child->mask, NULL);
-	execvp(argv[0], argv);
+	execv(program, argv);
 	error = errno;
+	if (error == ENOEXEC && !vs_run_program_is_elf(program)) {
+		become_script(program, argv);
+		error = errno;
+	}
 	while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)
 		;
 	_exit(1);
@@ -56,7 +82,7 @@ static void let_go_of_files(const struct vs_run_child *child)
 	close_range(first, ~0u, 0);
 }
 
-int vs_run_child_start(struct vs_run_child *child, char **argv)
+int vs_run_child_start(struct vs_run_child *child, const char *program, char **argv)
 {
 	const struct sigaction standard = {.sa_handler = SIG_DFL};
 	int report[2], error = 0;
@@ -76,7 +102,7 @@ int vs_run_child_start(struct vs_run_child *child, char **argv)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	child->pid = fork();
 	if (child->pid == 0)
-		become_command(child, parent, argv, report[1]);
+		become_command(child, parent, program, argv, report[1]);
 	if (child->pid < 0)
 		error = errno;
 	close(report[1]);

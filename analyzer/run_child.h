@@ -28,10 +28,12 @@ struct vs_run_child {
 };
 
 /*
- * Starts the command; afterwards all signals are blocked here. 0; otherwise the errno with which
- * the command could not be started, and nothing is left of it.
+ * Starts the command; afterwards all signals are blocked here. program: its file
+ * (vs_run_program_find); one that the kernel does not know is a script for sh, as for execvp, but
+ * for programs of other machines. 0; otherwise the errno with which the command could not be
+ * started, and nothing is left of it.
  */
-VS_MUST_CHECK int vs_run_child_start(struct vs_run_child *child, char **argv);
+VS_MUST_CHECK int vs_run_child_start(struct vs_run_child *child, const char *program, char **argv);
 
 /* Passes signals on until the command has ended; returns what waitpid told. */
 int vs_run_child_wait(struct vs_run_child *child);

@@ -2,7 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <glob.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +12,119 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "live_format.h"
+#include "info.h"
+#include "live.h"
+#include "reader.h"
 #include "run_environment.h"
+#include "trace_open.h"
 
 /* What may be added to a name: ".PID", ".N", ".live". */
 #define SUFFIX_MAX 32
 
+/* ---- The name and its folder ---------------------------------------------------------------- */
+
 /* Every % is one that the recorder knows. */
-static int check_pattern(struct vs_run_output *output, const char *pattern)
+static int check_pattern(const char *pattern)
 {
 	const char *at;
 
-	output->is_fixed = true;
-	for (at = pattern; (at = strchr(at, '%')); at += 2) {
+	for (at = pattern; (at = strchr(at, '%')); at += 2)
 		if (!at[1] || !strchr("phr%", at[1]))
 			return vs_command_fail_usage(
 				&vs_cmd_run,
 				"-o: '%%%.1s' is none of %%p (process), %%h (host), "
 				"%%r (rank), %%%%",
 				at + 1);
-		output->is_fixed = false;
-	}
 	return 0;
+}
+
+/* For a command that may go elsewhere. A % of the current folder's name is nothing to fill in. */
+static bool make_absolute(char absolute[PATH_MAX], const char *pattern)
+{
+	char here[PATH_MAX];
+	const char *at = here;
+	size_t used = 0;
+
+	if (*pattern == '/')
+		return snprintf(absolute, PATH_MAX, "%s", pattern) < PATH_MAX;
+	if (!getcwd(here, sizeof(here)))
+		return false;
+	for (; *at && used + 2 < PATH_MAX; at++) {
+		if (*at == '%')
+			absolute[used++] = '%';
+		absolute[used++] = *at;
+	}
+	/* The root has its slash already. */
+	return snprintf(absolute + used, PATH_MAX - used, "%s%s", here[1] ? "/" : "", pattern) <
+	       (int)(PATH_MAX - used);
+}
+
+static const char *find_rank(void)
+{
+	static const char *const names[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
+	const char *rank;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		rank = getenv(names[i]);
+		if (rank && *rank)
+			return rank;
+	}
+	return "0";
+}
+
+/* Adds a text to a path of which *used bytes are there; false if it is too long. */
+static bool add_text(char path[PATH_MAX], size_t *used, const char *text, bool is_glob)
+{
+	for (; *text; text++) {
+		if (*used + 3 > PATH_MAX)
+			return false;
+		if (is_glob && strchr("*?[\\", *text))
+			path[(*used)++] = '\\';
+		path[(*used)++] = *text;
+	}
+	path[*used] = '\0';
+	return true;
+}
+
+/*
+ * The name as the recorder will have it in a process with our environment; for glob(3), whatever
+ * the rank is: the command may give its children theirs. False if it is a new name each time.
+ */
+static bool expand(char path[PATH_MAX], const char *pattern, bool is_glob)
+{
+	struct utsname host;
+	size_t used = 0;
+	bool fits = uname(&host) == 0;
+
+	for (; *pattern && fits; pattern++) {
+		const char one[] = {*pattern, '\0'};
+
+		if (*pattern != '%') {
+			fits = add_text(path, &used, one, is_glob);
+			continue;
+		}
+		pattern++;
+		if (*pattern == 'p')
+			return false;
+		if (*pattern == 'h')
+			fits = add_text(path, &used, host.nodename, is_glob);
+		else if (*pattern == 'r')
+			fits = is_glob ? add_text(path, &used, "*", false)
+				       : add_text(path, &used, find_rank(), false);
+		else
+			fits = add_text(path, &used, "%", is_glob);
+	}
+	return fits;
+}
+
+/* Whether a part of the pattern has anything but %%. */
+static bool depends_on_process(const char *part)
+{
+	for (; (part = strchr(part, '%')); part += 2)
+		if (part[1] != '%')
+			return true;
+	return false;
 }
 
 /* Only a file that was really made there proves that one can be. */
@@ -55,134 +147,161 @@ static int try_folder(const char *folder)
 
 static int check_folder(const struct vs_run_output *output, const char *shown)
 {
-	char folder[PATH_MAX];
+	char folder[PATH_MAX], path[PATH_MAX];
 	char *slash;
 
 	strcpy(folder, output->pattern);
 	slash = strrchr(folder, '/');
 	*slash = '\0';
-	/* A folder that depends on the process is the recorder's business. */
-	if (strchr(folder, '%'))
-		return 0;
 	if (!slash[1])
 		return vs_command_fail_text(shown, "names a folder, not a trace");
 	if (strlen(slash + 1) > NAME_MAX - SUFFIX_MAX)
 		return vs_command_fail_text(shown, "%s", strerror(ENAMETOOLONG));
-	if (try_folder(*folder ? folder : "/"))
+	/* A folder that depends on the process is the recorder's business. */
+	if (depends_on_process(folder) || !expand(path, *folder ? folder : "/", false))
+		return 0;
+	if (try_folder(path))
 		return vs_command_fail_text(shown, "no trace can be written there: %s",
 					    strerror(errno));
 	return 0;
 }
 
-/* What is there already must be something that may be replaced: no folder, no device. */
-static int check_file(const struct vs_run_output *output, const char *shown)
+/* ---- What has the name already -------------------------------------------------------------- */
+
+/* Whether the process that writes it is still there, or may be; then it is not an old one. */
+static bool is_being_written(const char *path)
+{
+	bool is_running = false;
+	struct vs_reader *reader;
+	const char *identity;
+	struct vs_live *live;
+
+	if (vs_reader_open(&reader, path))
+		return false;
+	identity = vs_reader_get_info(reader, VS_INFO_IDENTITY);
+	if (identity &&
+	    !vs_live_find(&live, path, vs_reader_get_info(reader, VS_INFO_LIVE), identity, NULL)) {
+		is_running = vs_live_is_running(live);
+		vs_live_close(live);
+	}
+	vs_reader_close(reader);
+	return is_running;
+}
+
+/* No folder, no device, no letter: what is there must be something that may be replaced. */
+static int check_file(const char *path, const char *shown)
 {
 	struct stat info;
+	int is_trace;
 
-	if (!output->is_fixed || stat(output->pattern, &info) < 0)
+	if (lstat(path, &info) < 0)
 		return 0;
+	/* A name is taken, not followed: the recorder would not get through a link. */
+	if (S_ISLNK(info.st_mode))
+		return vs_command_fail_text(shown, "is a symbolic link; name the file itself");
 	if (S_ISDIR(info.st_mode))
 		return vs_command_fail_text(shown, "is a folder, not a trace");
 	if (!S_ISREG(info.st_mode))
 		return vs_command_fail_text(shown, "is not a regular file");
+	is_trace = vs_trace_open_is_trace(path);
+	if (is_trace < 0)
+		return vs_command_fail_text(shown, "is there already, and cannot be read: %s",
+					    strerror(errno));
+	if (!is_trace)
+		return vs_command_fail_text(shown,
+					    "is there already and is no vramscope trace, so it is "
+					    "not replaced (remove it, or choose another name)");
 	return 0;
+}
+
+/* The key by which the recorder knows the file again: preload/output.h. */
+static void add_key(struct vs_run_output *output, const struct stat *info)
+{
+	size_t used = strlen(output->replace), room = sizeof(output->replace) - used;
+	uint64_t time_ns =
+		(uint64_t)info->st_mtim.tv_sec * 1000000000u + (uint64_t)info->st_mtim.tv_nsec;
+	int size = snprintf(output->replace + used, room, "%llu:%llu:%llu,",
+			    (unsigned long long)info->st_dev, (unsigned long long)info->st_ino,
+			    (unsigned long long)time_ns);
+
+	/* What is not listed is evaded, not lost. */
+	if (size < 0 || (size_t)size >= room)
+		output->replace[used] = '\0';
+}
+
+static void list_old_traces(struct vs_run_output *output)
+{
+	char names[PATH_MAX];
+	struct stat info;
+	glob_t found;
+	size_t i;
+
+	if (!expand(names, output->pattern, true) || glob(names, GLOB_NOSORT, NULL, &found))
+		return;
+	for (i = 0; i < found.gl_pathc; i++) {
+		const char *path = found.gl_pathv[i];
+
+		if (lstat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+		    vs_trace_open_is_trace(path) > 0 && !is_being_written(path))
+			add_key(output, &info);
+	}
+	globfree(&found);
+}
+
+/* ---- Before the start ----------------------------------------------------------------------- */
+
+static int check_default(void)
+{
+	if (!try_folder("."))
+		return 0;
+	return vs_command_fail_text(NULL,
+				    "no trace can be written to the current folder: %s (-o names "
+				    "another place)",
+				    strerror(errno));
 }
 
 int vs_run_output_check(struct vs_run_output *output, const char *given)
 {
-	const char *shown = given ? given : getenv("VRAMSCOPE_OUTPUT");
+	const char *shown = given ? given : getenv("VRAMSCOPE_OUTPUT"), *run;
+	char path[PATH_MAX];
 	int status;
 
-	output->pattern[0] = '\0';
-	output->is_fixed = false;
-	if (!given && (!shown || !*shown)) {
-		if (try_folder("."))
-			return vs_command_fail_text(
-				NULL,
-				"no trace can be written to the current folder: "
-				"%s (-o names another place)",
-				strerror(errno));
-		return 0;
-	}
+	*output = (struct vs_run_output){.pattern = ""};
+	if (!given && (!shown || !*shown))
+		return check_default();
 	if (!*shown)
 		return vs_command_fail_usage(&vs_cmd_run, "-o needs a file name");
-	status = check_pattern(output, shown);
+	status = check_pattern(shown);
 	if (status)
 		return status;
-	if (vs_run_environment_get_absolute(output->pattern, shown))
+	if (!make_absolute(output->pattern, shown))
 		return vs_command_fail_text(shown, "%s", strerror(ENAMETOOLONG));
+	run = getenv("VRAMSCOPE_RUN");
+	output->is_inherited = !given && run && *run;
 	status = check_folder(output, shown);
-	return status ? status : check_file(output, shown);
+	if (!status && !output->is_inherited && expand(path, output->pattern, false))
+		status = check_file(path, shown);
+	if (!status && !output->is_inherited)
+		list_old_traces(output);
+	return status;
 }
 
-/* Whether the process that writes the log is still there; then the trace is not an old one. */
-static bool is_being_written(const char *log_path)
+int vs_run_output_set_up(const struct vs_run_output *output)
 {
-	int fd = open(log_path, O_RDONLY | O_CLOEXEC);
-	uint32_t pid = 0;
+	char here[PATH_MAX];
+	int status;
 
-	if (fd < 0)
-		return false;
-	if (pread(fd, &pid, sizeof(pid), offsetof(struct vs_live_header, pid)) != sizeof(pid))
-		pid = 0;
-	close(fd);
-	return pid && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
-}
-
-static const char *find_rank(void)
-{
-	static const char *const names[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
-	const char *rank;
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		rank = getenv(names[i]);
-		if (rank && *rank)
-			return rank;
+	if (!output->pattern[0]) {
+		/* Children go elsewhere, their traces must not. */
+		if (!getcwd(here, sizeof(here)))
+			return vs_command_fail_text("the current folder", "%s", strerror(errno));
+		return vs_run_environment_set("VRAMSCOPE_FOLDER", here);
 	}
-	return "0";
-}
-
-/* As the recorder will in a process with our environment. False if that is a new name each time. */
-static bool expand(char path[PATH_MAX], const char *pattern)
-{
-	struct utsname host;
-	size_t used = 0;
-
-	if (uname(&host) < 0)
-		return false;
-	for (; *pattern; pattern++) {
-		const char one[] = {*pattern, '\0'}, *text = one;
-
-		if (*pattern == '%') {
-			pattern++;
-			if (*pattern == 'p')
-				return false;
-			text = *pattern == 'h'   ? host.nodename
-			       : *pattern == 'r' ? find_rank()
-						 : "%";
-		}
-		used += (size_t)snprintf(path + used, PATH_MAX - used, "%s", text);
-		if (used >= PATH_MAX)
-			return false;
-	}
-	return true;
-}
-
-int vs_run_output_clear(const struct vs_run_output *output)
-{
-	char path[PATH_MAX], log_path[PATH_MAX + 8];
-	struct stat info;
-
-	/* Only what the recorder would take for another's trace, and evade. */
-	if (!output->pattern[0] || !expand(path, output->pattern) || lstat(path, &info) < 0 ||
-	    !(S_ISREG(info.st_mode) || S_ISLNK(info.st_mode)))
-		return 0;
-	snprintf(log_path, sizeof(log_path), "%s%s", path, VS_LIVE_SUFFIX);
-	if (is_being_written(log_path))
-		return 0; /* a rank beside us; ours gets a name with its number */
-	if (unlink(path) < 0 && errno != ENOENT)
-		return vs_command_fail_text(path, "cannot be replaced: %s", strerror(errno));
-	unlink(log_path);
+	status = vs_run_environment_set("VRAMSCOPE_OUTPUT", output->pattern);
+	if (status || output->is_inherited)
+		return status;
+	if (output->replace[0])
+		return vs_run_environment_set("VRAMSCOPE_REPLACE", output->replace);
+	unsetenv("VRAMSCOPE_REPLACE"); /* another run's */
 	return 0;
 }

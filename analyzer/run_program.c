@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -91,21 +93,50 @@ int vs_run_program_find(char path[PATH_MAX], const char *name, const char **reas
 	return 0;
 }
 
-static bool is_privileged(int fd)
+/*
+ * Whether the kernel would give the program more rights than we have, upon which the linker ignores
+ * LD_PRELOAD.
+ */
+static bool is_privileged(const char *path)
 {
+	struct statvfs system;
 	struct stat info;
 
-	if (fstat(fd, &info) < 0)
+	/* Where no rights can be gained, the bits mean nothing. */
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+	    (statvfs(path, &system) == 0 && (system.f_flag & ST_NOSUID)) || stat(path, &info) < 0)
 		return false;
 	if ((info.st_mode & S_ISUID) && info.st_uid != getuid())
 		return true;
 	if ((info.st_mode & S_ISGID) && (info.st_mode & S_IXGRP) && info.st_gid != getgid())
 		return true;
-	return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+	return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
+/* Whether it says of itself that it is a program, by the flags of its dynamic section. */
+static bool has_pie_flag(int fd, const Elf64_Phdr *dynamic)
+{
+	Elf64_Dyn entry;
+	uint64_t i;
+
+	for (i = 0; i < dynamic->p_filesz / sizeof(entry); i++) {
+		if (pread(fd, &entry, sizeof(entry),
+			  (off_t)(dynamic->p_offset + i * sizeof(entry))) != sizeof(entry) ||
+		    entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_FLAGS_1)
+			return entry.d_un.d_val & DF_1_PIE;
+	}
+	return false;
+}
+
+/*
+ * Without an interpreter it is static, or the dynamic linker itself, which was told on the command
+ * line what to load, and preloads as always.
+ */
 static enum vs_run_program_sight inspect_elf(int fd, const Elf64_Ehdr *header)
 {
+	enum vs_run_program_sight sight = VS_SIGHT_STATIC;
 	Elf64_Phdr segment;
 	unsigned int i;
 
@@ -118,8 +149,10 @@ static enum vs_run_program_sight inspect_elf(int fd, const Elf64_Ehdr *header)
 			return VS_SIGHT_CLEAR;
 		if (segment.p_type == PT_INTERP)
 			return VS_SIGHT_CLEAR;
+		if (segment.p_type == PT_DYNAMIC && !has_pie_flag(fd, &segment))
+			sight = VS_SIGHT_CLEAR;
 	}
-	return VS_SIGHT_STATIC;
+	return sight;
 }
 
 /* Of "#!/bin/sh -e" leaves "/bin/sh" in text; false if there is none. */
@@ -133,7 +166,7 @@ static bool get_interpreter(char *text)
 	return size > 0;
 }
 
-enum vs_run_program_sight vs_run_program_inspect(const char *path)
+enum vs_run_program_sight vs_run_program_inspect(const char *path, char seen[PATH_MAX])
 {
 	enum vs_run_program_sight sight = VS_SIGHT_CLEAR;
 	union {
@@ -143,24 +176,39 @@ enum vs_run_program_sight vs_run_program_inspect(const char *path)
 	int depth, fd;
 	ssize_t size;
 
+	snprintf(seen, PATH_MAX, "%s", path);
 	for (depth = 0; depth < MAX_INTERPRETERS; depth++) {
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = open(seen, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		/* What may be executed but not read is no script. */
 		if (fd < 0)
-			return VS_SIGHT_CLEAR;
+			return is_privileged(seen) ? VS_SIGHT_PRIVILEGED : VS_SIGHT_CLEAR;
 		size = pread(fd, start.text, sizeof(start) - 1, 0);
 		start.text[size > 0 ? size : 0] = '\0';
 		if (size >= (ssize_t)sizeof(start.elf) && !memcmp(start.text, ELFMAG, SELFMAG)) {
-			sight = is_privileged(fd) ? VS_SIGHT_PRIVILEGED
-						  : inspect_elf(fd, &start.elf);
+			sight = is_privileged(seen) ? VS_SIGHT_PRIVILEGED
+						    : inspect_elf(fd, &start.elf);
 			close(fd);
 			return sight;
 		}
 		close(fd);
 		if (size < 3 || strncmp(start.text, "#!", 2) || !get_interpreter(start.text))
 			return VS_SIGHT_CLEAR;
-		path = start.text;
+		strcpy(seen, start.text);
 	}
 	return VS_SIGHT_CLEAR;
+}
+
+bool vs_run_program_is_elf(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char magic[SELFMAG] = "";
+	bool is_elf;
+
+	if (fd < 0)
+		return false;
+	is_elf = pread(fd, magic, sizeof(magic), 0) == SELFMAG && !memcmp(magic, ELFMAG, SELFMAG);
+	close(fd);
+	return is_elf;
 }
 
 bool vs_run_program_is_tsan(const char *path)

@@ -28,8 +28,14 @@ enum vs_run_program_sight {
  */
 VS_MUST_CHECK int vs_run_program_find(char path[PATH_MAX], const char *name, const char **reason);
 
-/* A script is as visible as its interpreter. What cannot be read is thought to be clear. */
-enum vs_run_program_sight vs_run_program_inspect(const char *path);
+/*
+ * A script is as visible as its interpreter. What cannot be read is thought to be clear. seen: the
+ * file that was judged, the program or its interpreter.
+ */
+enum vs_run_program_sight vs_run_program_inspect(const char *path, char seen[PATH_MAX]);
+
+/* Whether the file is a program of some machine's, as opposed to a script. */
+bool vs_run_program_is_elf(const char *path);
 
 /* Whether the file is an ELF program that links or carries ThreadSanitizer. */
 bool vs_run_program_is_tsan(const char *path);

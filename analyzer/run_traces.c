@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "fold.h"
 #include "reader.h"
 #include "run_environment.h"
-#include "run_program.h"
 
 /* Traces that are named one by one; of more, only the largest. */
 #define MAX_NAMED 8
@@ -34,12 +34,30 @@ struct list {
 	size_t capacity;
 };
 
+/* Our number and the time: no other run has both. */
+static void name_run(void)
+{
+	const char *run = getenv("VRAMSCOPE_RUN");
+	struct timespec now;
+	char name[64];
+
+	if (run && *run)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(name, sizeof(name), "%ld.%lld%09ld", (long)getpid(), (long long)now.tv_sec,
+		 now.tv_nsec);
+	/* Without memory for it, traces are not tied together. */
+	setenv("VRAMSCOPE_RUN", name, 1);
+}
+
 void vs_run_traces_open(struct vs_run_traces *traces)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = getenv("TMPDIR"), *outer = getenv("VRAMSCOPE_INDEX");
 	char path[PATH_MAX];
 	int fd;
 
+	name_run();
+	snprintf(traces->outer, sizeof(traces->outer), "%s", outer ? outer : "");
 	traces->index[0] = '\0';
 	if (vs_run_environment_get_absolute(path, folder && *folder ? folder : "/tmp") ||
 	    snprintf(traces->index, sizeof(traces->index), "%s/vramscope.XXXXXX", path) >=
@@ -110,6 +128,20 @@ static int read_index(struct list *list, const char *index)
 	free(line);
 	fclose(file);
 	return err;
+}
+
+/* Not made if it is not there: whoever wanted it has ended. */
+static void tell_outer_run(const struct list *list, const char *outer)
+{
+	int fd = open(outer, O_WRONLY | O_APPEND | O_CLOEXEC);
+	size_t i;
+
+	if (fd < 0)
+		return;
+	/* A line in one call: others write to it, too. */
+	for (i = 0; i < list->nr_traces; i++)
+		dprintf(fd, "%s\n", list->traces[i].path);
+	close(fd);
 }
 
 static void free_list(struct list *list)
@@ -234,7 +266,7 @@ static void put_traces(FILE *out, const struct list *list)
 	if (list->nr_traces > MAX_NAMED) {
 		fputc(' ', out);
 		put_name(out, find_largest(list));
-		fputs(" (the largest)", out);
+		fputs(" (the largest; --run adds the others)", out);
 		return;
 	}
 	for (i = 0; i < list->nr_traces; i++) {
@@ -257,22 +289,7 @@ static void fold_traces(struct list *list)
 	}
 }
 
-static void tell_nothing(const char *program)
-{
-	static const char *const why[] = {
-		[VS_SIGHT_STATIC] = "it is statically linked",
-		[VS_SIGHT_PRIVILEGED] = "it runs with privileges of its own",
-		[VS_SIGHT_FOREIGN] = "it is made for another machine",
-	};
-	enum vs_run_program_sight sight = vs_run_program_inspect(program);
-
-	if (sight == VS_SIGHT_CLEAR)
-		vs_command_note(NULL, "no CUDA call was seen, so there is no trace");
-	else
-		vs_command_note(program, "cannot be watched: %s; there is no trace", why[sight]);
-}
-
-void vs_run_traces_tell(const struct vs_run_traces *traces, const char *program)
+void vs_run_traces_tell(const struct vs_run_traces *traces, bool is_recorded)
 {
 	struct list list = {NULL, 0, 0};
 	char *text = NULL;
@@ -290,10 +307,12 @@ void vs_run_traces_tell(const struct vs_run_traces *traces, const char *program)
 	if (err || !out) {
 		vs_command_fail(traces->index, err ? err : -VS_ERR_NO_MEMORY);
 	} else if (!list.nr_traces) {
-		tell_nothing(program);
+		vs_command_note(NULL, is_recorded ? "no CUDA call was seen, so nothing was recorded"
+						  : "nothing was recorded");
 	} else {
 		fold_traces(&list);
 		put_traces(out, &list);
+		tell_outer_run(&list, traces->outer);
 	}
 	if (out)
 		fclose(out);

@@ -116,11 +116,16 @@ bool vs_site_names_is_wrapper(const struct vs_symbol *frame)
 {
 	size_t size = get_name_size(frame->function);
 	const char *class = strstr(frame->function, "Allocator");
+	const char *file = frame->file ? get_basename(frame->file) : "";
 
 	if (is_of_cuda(frame))
 		return true;
-	/* What it has in it is called by a pool, about somebody else's request. */
-	if (frame->file && !strcmp(get_basename(frame->file), "vramscope.h"))
+	/*
+	 * What vramscope.h has in it is called by a pool, about somebody else's request. The
+	 * templates in cuda_runtime.h (cudaMalloc for every type of pointer) are CUDA's, though
+	 * they lie in the program.
+	 */
+	if (!strcmp(file, "vramscope.h") || !strcmp(file, "cuda_runtime.h"))
 		return true;
 	return ends_with(frame->function, size, "alloc") ||
 	       ends_with(frame->function, size, "allocate") ||

@@ -1,10 +1,12 @@
 #include "story.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "info.h"
+#include "siblings.h"
 #include "trace_open.h"
 #include "units.h"
 
@@ -31,16 +33,45 @@ static int check_device(const struct vs_story *story)
 	return vs_command_fail_text(story->path, "has no device %" PRIu32, device);
 }
 
+/* Whether the index says enough. */
+static bool can_recall(const struct vs_options *options)
+{
+	if (options->from_ns || options->to_ns != UINT64_MAX)
+		return false;
+	if (options->command->needs == VS_NEEDS_AT)
+		return options->at != VS_AT_DEFAULT && options->at != VS_AT_PEAK;
+	return options->command->needs == VS_NEEDS_INSTANTS;
+}
+
 /* The state of the reader counts what was read, so it is asked before any third pass. */
-static int tell_opened(struct vs_story *story, vs_story_teller tell)
+static int analyse(struct vs_story *story)
 {
 	struct vs_window window = {story->options->from_ns, story->options->to_ns};
-	int status, err;
+	int ret = 0;
 
-	err = vs_analysis_init(&story->analysis, &story->source, &window);
+	if (can_recall(story->options))
+		ret = vs_analysis_recall(&story->analysis, &story->source, story->index);
+	if (ret > 0) {
+		const struct vs_index_directory *said = vs_trace_index_get(story->index);
+
+		story->state = (struct vs_reader_state){.is_complete = said->is_complete,
+							.nr_lost = said->nr_lost};
+		return 0;
+	}
+	if (!ret)
+		ret = vs_analysis_init_indexed(&story->analysis, &story->source, &window,
+					       story->index);
+	if (!ret)
+		vs_reader_get_state(story->reader, &story->state);
+	return ret;
+}
+
+static int tell_opened(struct vs_story *story, vs_story_teller tell)
+{
+	int status, err = analyse(story);
+
 	if (err)
 		return vs_command_fail(story->path, err);
-	vs_reader_get_state(story->reader, &story->state);
 	err = vs_site_names_create(&story->names, &story->analysis.replay->definitions);
 	status = err ? vs_command_fail(story->path, err) : check_device(story);
 	if (status)
@@ -63,12 +94,16 @@ static int tell_trace(const struct vs_options *options, const char *path, struct
 				 .options = options,
 				 .json = json,
 				 .style = {stdout, options->width, options->ascii, options->color}};
-	int status, finished;
+	int status, finished, err = 0;
 
 	if (vs_trace_open_reader(&story.reader, path))
 		return VS_EXIT_FAILED;
 	story.source = (struct vs_source){next_record, rewind_records, story.reader};
-	status = tell_opened(&story, tell);
+	/* It is beside the trace, not beside the log that may have been named instead. */
+	if (!options->no_index && vs_trace_open_is_trace(path) > 0)
+		err = vs_trace_index_open(&story.index, path, story.reader);
+	status = err ? vs_command_fail(path, err) : tell_opened(&story, tell);
+	vs_trace_index_close(story.index);
 	finished = vs_trace_open_finish(story.reader, path);
 	return status ? status : finished;
 }
@@ -113,23 +148,35 @@ static int tell_json(const struct vs_options *options, const char *schema, vs_st
 	return status;
 }
 
+static int tell_text(const struct vs_options *options, vs_story_teller tell)
+{
+	int status = VS_EXIT_DONE;
+	size_t i;
+
+	for (i = 0; i < options->nr_traces; i++) {
+		if (i)
+			putchar('\n');
+		status = join_status(status, tell_trace(options, options->traces[i], NULL, tell));
+	}
+	return status;
+}
+
 int vs_story_run(const struct vs_command *command, int argc, char **argv, const char *schema,
 		 vs_story_teller tell)
 {
+	struct vs_siblings siblings = {0};
 	struct vs_options options;
-	size_t i;
 	int status;
 
 	if (!vs_options_parse(&options, command, argc, argv, &status))
 		return status;
-	if (options.json)
-		return tell_json(&options, schema, tell);
-	status = VS_EXIT_DONE;
-	for (i = 0; i < options.nr_traces; i++) {
-		if (i)
-			putchar('\n');
-		status = join_status(status, tell_trace(&options, options.traces[i], NULL, tell));
-	}
+	if (options.run && vs_siblings_gather(&siblings, &options))
+		status = vs_command_fail(NULL, -VS_ERR_NO_MEMORY);
+	else if (options.json)
+		status = tell_json(&options, schema, tell);
+	else
+		status = tell_text(&options, tell);
+	vs_siblings_fini(&siblings);
 	return status;
 }
 
@@ -152,20 +199,65 @@ const struct vs_replay_device *vs_story_next_device(const struct vs_story *story
 
 /* ---- Text ----------------------------------------------------------------------------------- */
 
+/* What a shell takes as it is; letters of other alphabets, too. */
+static bool is_plain(const char *argument)
+{
+	static const char signs[] = "%+,-./:=@_";
+
+	for (; *argument; argument++)
+		if (!isalnum((unsigned char)*argument) && !strchr(signs, *argument) &&
+		    (unsigned char)*argument < 0x80)
+			return false;
+	return true;
+}
+
+/* Text that is put together, cut to size. */
+struct cut_text {
+	char *out;
+	size_t size;
+	size_t used;
+};
+
+static void add_cut(struct cut_text *text, const char *added, size_t added_size)
+{
+	size_t room = text->size - text->used - 1, size = added_size < room ? added_size : room;
+
+	memcpy(text->out + text->used, added, size);
+	text->used += size;
+	text->out[text->used] = '\0';
+}
+
+/* So that a shell would read it as one. */
+static void add_argument(struct cut_text *text, const char *argument)
+{
+	bool is_quoted = !*argument || !is_plain(argument);
+	size_t size;
+
+	if (text->used)
+		add_cut(text, " ", 1);
+	if (is_quoted)
+		add_cut(text, "'", 1);
+	for (; *argument; argument += size) {
+		size = strcspn(argument, "'");
+		add_cut(text, argument, size);
+		if (argument[size]) {
+			add_cut(text, "'\\''", 4);
+			size++;
+		}
+	}
+	if (is_quoted)
+		add_cut(text, "'", 1);
+}
+
 void vs_story_put_command(const struct vs_story *story, char *out, size_t size)
 {
 	const char *command = vs_reader_get_info(story->reader, VS_INFO_COMMAND);
+	struct cut_text text = {out, size, 0};
 	char argument[1024];
-	size_t used = 0;
 
 	snprintf(out, size, "%s", story->path);
-	while (command && vs_info_get_argument(&command, argument, sizeof(argument)) &&
-	       used + 1 < size) {
-		const char *quote = argument[0] && !strpbrk(argument, " \t\n'\"\\$*?") ? "" : "'";
-
-		used += (size_t)snprintf(out + used, size - used, "%s%s%s%s", used ? " " : "",
-					 quote, argument, quote);
-	}
+	while (command && vs_info_get_argument(&command, argument, sizeof(argument)))
+		add_argument(&text, argument);
 }
 
 static void add_device(struct vs_text_line *line, const struct vs_replay_device *device)
@@ -173,8 +265,10 @@ static void add_device(struct vs_text_line *line, const struct vs_replay_device 
 	char text[VS_UNITS_MAX];
 
 	vs_text_add(line, "GPU %" PRIu32, device->ordinal);
-	if (device->name)
-		vs_text_add(line, " %s", device->name);
+	if (device->name) {
+		vs_text_add(line, " ");
+		vs_text_add_name(line, device->name, VS_TEXT_NAME_COLUMNS);
+	}
 	if (device->total_size)
 		vs_text_add(line, " %s", vs_units_put_bytes(text, device->total_size));
 	if (device->is_simulated)
@@ -214,8 +308,16 @@ static void put_notes(const struct vs_story *story)
 	const struct vs_replay_counters *counters = &story->analysis.replay->counters;
 	bool ascii = story->options->ascii;
 	struct vs_text_line line = {0};
-	char number[VS_UNITS_MAX];
+	char number[VS_UNITS_MAX], time[VS_UNITS_MAX];
 
+	if (story->state.nr_dropped) {
+		vs_text_add(&line,
+			    "  note: %s events before %s were dropped (--max-size): what was alive "
+			    "then is known, other numbers begin there",
+			    vs_units_put_number(number, story->state.nr_dropped, ascii),
+			    vs_units_put_time(time, story->state.dropped_until_ns));
+		vs_text_put(&story->style, &line);
+	}
 	if (get_lost(story)) {
 		vs_text_add(&line, "  note: %s events were lost: all numbers may be too low",
 			    vs_units_put_number(number, get_lost(story), ascii));
@@ -289,8 +391,10 @@ void vs_story_add_instant(struct vs_text_line *line, const struct vs_instant *in
 	char text[VS_UNITS_MAX];
 
 	vs_text_add(line, " at %s", vs_units_put_time(text, instant->time_ns));
-	if (instant->phase)
-		vs_text_add(line, " in %s", instant->phase);
+	if (instant->phase) {
+		vs_text_add(line, " in ");
+		vs_text_add_name(line, instant->phase, VS_TEXT_NAME_COLUMNS);
+	}
 	if (instant->has_step)
 		vs_text_add(line, "%s step %" PRIu64, instant->phase ? " of" : " in",
 			    instant->step);
@@ -365,6 +469,7 @@ void vs_story_put_json_trace(struct vs_story *story)
 	vs_json_put_number(json, "duration_ns", story->analysis.duration_ns);
 	vs_json_put_number(json, "events", counters->nr_events);
 	vs_json_put_number(json, "lost_events", get_lost(story));
+	vs_json_put_number(json, "dropped_events", story->state.nr_dropped);
 	vs_json_put_bool(json, "complete", story->state.is_complete);
 	vs_json_put_bool(json, "damaged", story->state.is_damaged);
 	vs_json_put_bool(json, "running", story->state.is_running);

@@ -18,6 +18,7 @@ struct vs_story {
 	const struct vs_options *options;
 	struct vs_reader *reader;
 	struct vs_source source;
+	struct vs_trace_index *index; /* NULL: --no-index */
 	struct vs_analysis analysis;
 	struct vs_site_names *names;
 	struct vs_text_style style;

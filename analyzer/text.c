@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "utf8.h"
+
 void vs_text_add(struct vs_text_line *line, const char *format, ...)
 {
 	size_t room = sizeof(line->bytes) - line->size;
@@ -25,24 +27,58 @@ void vs_text_mark(struct vs_text_line *line, enum vs_text_mark mark)
 /* The length of the character at *text: 1 for what is not UTF-8. */
 static size_t get_size(const char *text)
 {
-	unsigned char first = (unsigned char)text[0];
-	size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1, i;
+	size_t size = vs_utf8_get_size(text);
 
-	if (first >= 0xf5)
-		return 1;
-	for (i = 1; i < size; i++)
-		if (((unsigned char)text[i] & 0xc0) != 0x80)
-			return 1;
-	return size;
+	return size ? size : 1;
+}
+
+static bool is_shown(const char *text, size_t size)
+{
+	/* A single byte from 0x80 on is not UTF-8. */
+	return (size > 1 || (unsigned char)text[0] < 0x80) && vs_utf8_is_shown(text, size);
+}
+
+/* What is not shown becomes a '?'. */
+static size_t get_columns(const char *text, size_t size)
+{
+	return is_shown(text, size) ? vs_utf8_get_columns(text, size) : 1;
 }
 
 size_t vs_text_get_width(const char *text)
 {
-	size_t width = 0;
+	size_t width = 0, size;
 
-	for (; *text; text += get_size(text))
-		width++;
+	for (; *text; text += size) {
+		size = get_size(text);
+		width += get_columns(text, size);
+	}
 	return width;
+}
+
+/* Bytes of the text that have room in so many columns. */
+static size_t get_fitting(const char *text, size_t columns)
+{
+	size_t at = 0, size;
+
+	while (text[at]) {
+		size = get_size(text + at);
+		if (get_columns(text + at, size) > columns)
+			break;
+		columns -= get_columns(text + at, size);
+		at += size;
+	}
+	return at;
+}
+
+void vs_text_add_name(struct vs_text_line *line, const char *name, size_t columns)
+{
+	static const char dots[] = "...";
+
+	if (vs_text_get_width(name) <= columns)
+		vs_text_add(line, "%s", name);
+	else
+		vs_text_add(line, "%.*s%s", (int)get_fitting(name, columns - strlen(dots)), name,
+			    dots);
 }
 
 void vs_text_fill(struct vs_text_line *line, size_t column)
@@ -55,13 +91,9 @@ void vs_text_fill(struct vs_text_line *line, size_t column)
 /* One character of the line as it goes out. */
 static void put_char(const struct vs_text_style *style, const char *text, size_t size)
 {
-	unsigned char byte = (unsigned char)text[0];
-
-	if (size == 1 && byte >= 0x20 && byte < 0x7f)
-		fputc(byte, style->file);
-	else if (size == 1 || byte < 0x20 || (byte == 0xc2 && (unsigned char)text[1] < 0xa0))
-		fputc('?', style->file); /* control characters, and what is not UTF-8 */
-	else if (!style->is_ascii)
+	if (!is_shown(text, size))
+		fputc('?', style->file);
+	else if (size == 1 || !style->is_ascii)
 		fwrite(text, 1, size, style->file);
 	else if (size == 2 && !memcmp(text, "\u00b7", 2))
 		fputc('-', style->file);
@@ -97,16 +129,18 @@ void vs_text_put(const struct vs_text_style *style, struct vs_text_line *line)
 		limit = limit > dots_width ? limit - dots_width : 0;
 	if (is_marked)
 		start_mark(style, line->mark);
-	while (line->bytes[at] && column < limit) {
+	while (line->bytes[at]) {
 		size_t size = get_size(line->bytes + at);
 
+		column += get_columns(line->bytes + at, size);
+		if (column > limit)
+			break;
 		if (is_marked && at >= line->strong_size) {
 			end_mark(style);
 			is_marked = false;
 		}
 		put_char(style, line->bytes + at, size);
 		at += size;
-		column++;
 	}
 	if (is_marked)
 		end_mark(style);
@@ -119,14 +153,17 @@ void vs_text_put(const struct vs_text_style *style, struct vs_text_line *line)
 /* Where to end a line that is too wide: at a blank, best at two. 0: nowhere. */
 static size_t find_break(const struct vs_text_line *line, size_t indent, size_t width)
 {
-	size_t at = 0, column = 0, single = 0, wide = 0;
+	size_t at = 0, column = 0, single = 0, wide = 0, size;
 
-	for (; line->bytes[at] && column <= width; at += get_size(line->bytes + at), column++) {
-		if (line->bytes[at] != ' ' || column <= indent || line->bytes[at - 1] == ' ')
-			continue;
-		single = at;
-		if (line->bytes[at + 1] == ' ' && column > width / 2)
-			wide = at;
+	while (line->bytes[at] && column <= width) {
+		if (line->bytes[at] == ' ' && column > indent && line->bytes[at - 1] != ' ') {
+			single = at;
+			if (line->bytes[at + 1] == ' ' && column > width / 2)
+				wide = at;
+		}
+		size = get_size(line->bytes + at);
+		column += get_columns(line->bytes + at, size);
+		at += size;
 	}
 	return wide ? wide : single;
 }
@@ -152,13 +189,16 @@ void vs_text_put_whole(const struct vs_text_style *style, struct vs_text_line *l
 void vs_text_keep_tail(char *text, size_t width, bool is_ascii)
 {
 	const char *dots = is_ascii ? "..." : "\u2026", *tail = text;
-	size_t columns = vs_text_get_width(text), dots_width = is_ascii ? 3 : 1;
+	size_t columns = vs_text_get_width(text), dots_width = is_ascii ? 3 : 1, size;
 
 	if (columns <= width || width <= dots_width)
 		return;
-	for (; columns > width - dots_width; columns--)
-		tail += get_size(tail);
-	/* As many bytes go as the dots take, or more: each column is at least a byte. */
+	/* The dots need room in bytes as well as in columns. */
+	while (*tail && (columns > width - dots_width || (size_t)(tail - text) < strlen(dots))) {
+		size = get_size(tail);
+		columns -= get_columns(tail, size);
+		tail += size;
+	}
 	if ((size_t)(tail - text) < strlen(dots))
 		return;
 	memmove(text + strlen(dots), tail, strlen(tail) + 1);

@@ -35,13 +35,20 @@ struct vs_text_line {
 __attribute__((format(printf, 2, 3))) void vs_text_add(struct vs_text_line *line,
 						       const char *format, ...);
 
+/*
+ * Adds a name that somebody else chose: of more columns than that its end becomes three dots, so
+ * that it leaves room for what the sentence has to say.
+ */
+#define VS_TEXT_NAME_COLUMNS 48
+void vs_text_add_name(struct vs_text_line *line, const char *name, size_t columns);
+
 /* The text so far is a heading. */
 void vs_text_mark(struct vs_text_line *line, enum vs_text_mark mark);
 
 /* Blanks up to a column, at least one. */
 void vs_text_fill(struct vs_text_line *line, size_t column);
 
-/* Columns it takes. */
+/* Columns it takes at most: utf8.h. */
 size_t vs_text_get_width(const char *text);
 
 /* Prints the line, cut to the width, and empties it. */

@@ -1,7 +1,31 @@
 #include "trace_open.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "format.h"
+
+int vs_trace_open_is_trace(const char *path)
+{
+	char magic[sizeof(VS_FORMAT_MAGIC) - 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t size;
+	int saved;
+
+	if (fd < 0)
+		return -VS_ERR_IO;
+	size = pread(fd, magic, sizeof(magic), 0);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	if (size < 0)
+		return -VS_ERR_IO;
+	/* A full disk may have cut even the first bytes. */
+	return !memcmp(magic, VS_FORMAT_MAGIC, (size_t)size);
+}
 
 int vs_trace_open_reader(struct vs_reader **reader, const char *path)
 {

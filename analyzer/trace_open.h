@@ -16,6 +16,12 @@
  *	return vs_trace_open_finish(reader, path); // says it if parts are missing
  */
 
+/*
+ * By its first bytes: 1 a trace, or a file of no bytes that may become one; 0 something else;
+ * -VS_ERR_IO: see errno.
+ */
+VS_MUST_CHECK int vs_trace_open_is_trace(const char *path);
+
 /* 0, or the error of vs_reader_open after one line on stderr. */
 VS_MUST_CHECK int vs_trace_open_reader(struct vs_reader **reader, const char *path);
 

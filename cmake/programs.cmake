@@ -79,8 +79,8 @@ endfunction()
 
 # vs_add_bench(NAME x SOURCES a.c ... [LIBS ...])
 #
-# A program that ./dev bench runs, with LD_LIBRARY_PATH=${VS_SOFTGPU_OUT}: all that is in bench/.
-# No test: what it measures decides nothing.
+# A program of ./dev bench, in bench/; tests/bench/run.py says which part runs it. No test: what it
+# measures decides nothing.
 function(vs_add_bench)
 	cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBS")
 	add_executable(${arg_NAME} ${arg_SOURCES})

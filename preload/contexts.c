@@ -11,8 +11,10 @@
 /* Device of each context that was created; the driver tells it only of the current one. */
 static struct entry {
 	_Atomic uint64_t context;
-	_Atomic uint32_t device;
+	_Atomic uint32_t device; /* + 1; 0: not known */
 } entries[NR_CONTEXTS];
+
+_Static_assert((uint32_t)(0 - 1) == VS_NO_DEVICE, "not known is no device");
 
 /* Primary context of each device while we know it; 0: none. */
 static _Atomic uint64_t primary[MAX_DEVICES];
@@ -25,11 +27,9 @@ static struct entry *find(uint64_t context)
 		struct entry *entry = &entries[(first + i) % NR_CONTEXTS];
 		uint64_t seen = atomic_load(&entry->context);
 
-		if (!seen) {
-			atomic_store(&entry->device, VS_NO_DEVICE);
-			(void)atomic_compare_exchange_strong(&entry->context, &seen, context);
-		}
-		if (!seen || seen == context)
+		if (seen == context ||
+		    (!seen && atomic_compare_exchange_strong(&entry->context, &seen, context)) ||
+		    seen == context)
 			return entry;
 	}
 	return NULL;
@@ -40,7 +40,7 @@ static void note_new(struct vs_call *call, uint64_t context, CUdevice device)
 	struct entry *entry = find(context);
 
 	if (entry)
-		atomic_store(&entry->device, (uint32_t)device);
+		atomic_store(&entry->device, (uint32_t)device + 1);
 	vs_device_facts_define(call->real, (uint32_t)device);
 	vs_recorder_add_context(call->self, VS_CONTEXT_CREATED, vs_recorder_context(context),
 				(uint32_t)device);
@@ -86,7 +86,7 @@ void vs_contexts_note_destroy(struct vs_call *call, CUcontext context)
 	    call->real->cuCtxGetApiVersion(context, &version) == CUDA_SUCCESS) {
 		entry = find((uintptr_t)context);
 		note_end(call, (uintptr_t)context,
-			 entry ? atomic_load(&entry->device) : VS_NO_DEVICE);
+			 entry ? atomic_load(&entry->device) - 1 : VS_NO_DEVICE);
 	}
 	errno = error_number;
 }

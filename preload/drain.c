@@ -30,7 +30,6 @@ enum state {
 
 static _Atomic uint32_t state;
 static _Atomic uint32_t bell; /* 1: rung, not yet heard */
-static void (*tell_opened)(int error);
 
 /*
  * An empty table of files for this thread alone. One call, so that at no time a copy of the
@@ -71,22 +70,19 @@ static void work(void)
 	}
 }
 
-static void *run(void *argument)
+static void *run(void *unused)
 {
-	struct vs_session_plan *plan = argument;
 	uint32_t stopped = STATE_STOPPED;
-	int err;
 
+	(void)unused;
 	vs_thread_self()->base.is_inside = true; /* nothing that happens here is an event */
 	prctl(PR_SET_NAME, "vramscope");
-	plan->has_own_files = take_own_files();
-	err = vs_session_open(plan);
-	tell_opened(err);
-	if (!err)
-		work();
-	if (!err && atomic_load_explicit(&state, memory_order_acquire) == STATE_STOPPING) {
+	/* If it fails, the log keeps what fits, and the end is still waited for. */
+	(void)vs_session_attach(take_own_files());
+	work();
+	if (atomic_load_explicit(&state, memory_order_acquire) == STATE_STOPPING) {
 		vs_session_finish();
-	} else if (!err) {
+	} else {
 		vs_session_park();
 		stopped = STATE_NONE;
 	}
@@ -96,7 +92,7 @@ static void *run(void *argument)
 }
 
 /* A thread that is nobody's to join, with every signal blocked from its first instruction on. */
-static int create_thread(void *argument)
+static int create_thread(void)
 {
 	sigset_t all, old;
 	pthread_attr_t attributes;
@@ -109,26 +105,25 @@ static int create_thread(void *argument)
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&thread, &attributes, run, argument);
+	error = pthread_create(&thread, &attributes, run, NULL);
 	if (error == EINVAL) {
 		/* The program's thread-local data, which comes out of the stack, is large. */
 		pthread_attr_destroy(&attributes);
 		pthread_attr_init(&attributes);
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		error = pthread_create(&thread, &attributes, run, argument);
+		error = pthread_create(&thread, &attributes, run, NULL);
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attributes);
 	return error ? -VS_ERR_NO_MEMORY : 0;
 }
 
-int vs_drain_start(struct vs_session_plan *plan, void (*opened)(int error))
+int vs_drain_start(void)
 {
 	int err;
 
-	tell_opened = opened;
 	atomic_store_explicit(&state, STATE_RUNNING, memory_order_release);
-	err = create_thread(plan);
+	err = create_thread();
 	if (err)
 		atomic_store_explicit(&state, STATE_NONE, memory_order_release);
 	return err;

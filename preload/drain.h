@@ -13,10 +13,9 @@
  */
 
 /*
- * Starts the thread, which opens the session and then calls opened() with the result, once.
- * -VS_ERR_NO_MEMORY: there is no thread, and opened() is not called. *plan must stay.
+ * Starts the thread on the open session (vs_session_open). -VS_ERR_NO_MEMORY: there is no thread.
  */
-VS_MUST_CHECK int vs_drain_start(struct vs_session_plan *plan, void (*opened)(int error));
+VS_MUST_CHECK int vs_drain_start(void);
 
 /* There is a lot to do. Any thread; no system call if the drain is awake. Keeps errno. */
 void vs_drain_wake(void);

@@ -79,18 +79,39 @@ static CUgraphNode *list_nodes(const struct vs_real *real, CUgraph graph, size_t
 	return nodes;
 }
 
-static void read_alloc_node(const struct vs_real *real, CUgraphNode node, struct memory_node *out)
+static bool read_alloc_node(const struct vs_real *real, CUgraphNode node, struct memory_node *out)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS params = {0};
 
 	out->device = VS_NO_DEVICE;
 	if (!real->cuGraphMemAllocNodeGetParams ||
 	    real->cuGraphMemAllocNodeGetParams(node, &params) != CUDA_SUCCESS)
-		return;
+		return false;
 	out->address = params.dptr;
 	out->size = params.bytesize;
 	if (params.poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
 		out->device = (uint32_t)params.poolProps.location.id;
+	return true;
+}
+
+static bool read_free_node(const struct vs_real *real, CUgraphNode node, struct memory_node *out)
+{
+	CUdeviceptr address = 0;
+
+	if (!real->cuGraphMemFreeNodeGetParams ||
+	    real->cuGraphMemFreeNodeGetParams(node, &address) != CUDA_SUCCESS)
+		return false;
+	out->address = address;
+	return true;
+}
+
+/* False: it has nothing to do with memory, or the driver cannot tell. */
+static bool read_node(const struct vs_real *real, CUgraphNode node, CUgraphNodeType type,
+		      struct memory_node *out)
+{
+	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		return read_alloc_node(real, node, out);
+	return type == CU_GRAPH_NODE_TYPE_MEM_FREE && read_free_node(real, node, out);
 }
 
 static bool is_allocated_here(const struct memory_nodes *nodes, uint64_t address)
@@ -124,12 +145,7 @@ static size_t collect(const struct vs_real *real, CUgraph graph, struct memory_n
 			nr_seen += collect(real, child, out, depth + 1);
 			continue;
 		}
-		if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-			read_alloc_node(real, nodes[i], &node);
-		else if (type != CU_GRAPH_NODE_TYPE_MEM_FREE ||
-			 !real->cuGraphMemFreeNodeGetParams ||
-			 real->cuGraphMemFreeNodeGetParams(
-				 nodes[i], (CUdeviceptr *)&node.address) != CUDA_SUCCESS)
+		if (!read_node(real, nodes[i], type, &node))
 			continue;
 		nr_seen++;
 		if (out && out->nr_nodes < out->capacity) {
@@ -142,12 +158,27 @@ static size_t collect(const struct vs_real *real, CUgraph graph, struct memory_n
 	return nr_seen;
 }
 
+static void forget(uint64_t exec)
+{
+	struct slot *slot = find(exec, false);
+	struct memory_nodes *nodes;
+
+	if (!slot)
+		return;
+	nodes = atomic_exchange(&slot->nodes, NULL);
+	atomic_store(&slot->exec, 0);
+	if (nodes)
+		munmap(nodes, nodes->mapped_size);
+}
+
 static void read_graph(const struct vs_real *real, uint64_t exec, CUgraph graph)
 {
 	size_t capacity = collect(real, graph, NULL, 0), size;
 	struct memory_nodes *nodes;
 	struct slot *slot;
 
+	/* The handle of a graph that ended unseen: a reset ends them all. */
+	forget(exec);
 	if (!capacity)
 		return;
 	size = sizeof(*nodes) + capacity * sizeof(nodes->nodes[0]);
@@ -178,18 +209,10 @@ void vs_graphs_note_instantiate(struct vs_call *call, CUresult result, const CUg
 void vs_graphs_note_destroy(struct vs_call *call, CUgraphExec exec)
 {
 	int error_number = errno;
-	struct memory_nodes *nodes;
-	struct slot *slot = NULL;
 
 	(void)call;
 	if (exec && atomic_load_explicit(&is_expected, memory_order_relaxed))
-		slot = find((uintptr_t)exec, false);
-	if (slot) {
-		nodes = atomic_exchange(&slot->nodes, NULL);
-		atomic_store(&slot->exec, 0);
-		if (nodes)
-			munmap(nodes, nodes->mapped_size);
-	}
+		forget((uintptr_t)exec);
 	errno = error_number;
 }
 

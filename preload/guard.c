@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "lifecycle.h"
+#include "recorder.h"
 #include "thread.h"
 
 /*
@@ -28,7 +29,7 @@ static bool was_left(const void *old_frame, const void *frame)
 static void clear_books(struct vs_thread_state *self)
 {
 	if (self->base.is_inside)
-		vs_live_log_give_up(&self->claim);
+		vs_ring_give_up(&self->ring);
 	self->base.is_inside = false;
 	self->base.depth = 0;
 	self->base.nr_driver = 0;
@@ -46,8 +47,12 @@ struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const 
 	if (level != VS_GUARD_POOL && vs_lifecycle_settings()->no_hooks)
 		return NULL;
 	if (__builtin_expect(self->is_inside, 0)) {
-		if (!state->inside || !was_left(state->inside, frame))
+		if (!state->inside || !was_left(state->inside, frame)) {
+			/* A signal handler that calls CUDA, in the middle of a record. */
+			if (level != VS_GUARD_RUNTIME)
+				vs_recorder_lose_event();
 			return NULL;
+		}
 		clear_books(state);
 	} else if (self->depth > 0 && __builtin_expect(was_left(self->frame, frame), 0)) {
 		clear_books(state);

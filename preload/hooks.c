@@ -93,7 +93,11 @@ void vs_hooks_note_alloc_on(struct vs_call *call, CUresult result, enum vs_memor
 	vs_device_facts_define(call->real, device);
 	if (pool)
 		number = vs_recorder_driver_pool(pool, device);
-	else
+	/* Whoever judges the failure wants to know what pools held just then. After any other one
+	 * the pool need not even be there. */
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		vs_driver_pools_sample(call, pool, device);
+	if (result != CUDA_SUCCESS || !pool)
 		vs_driver_pools_sample_default(call, device);
 	if (result == CUDA_SUCCESS)
 		vs_recorder_add_alloc(call->self, kind, device, address, size, number, 0);

@@ -60,7 +60,8 @@ static void note_alloc(struct vs_call *call, CUresult result, const CUdeviceptr 
 		get_origin(call->real, *dptr, &pool, &device);
 	vs_hooks_note_alloc_on(call, result, VS_MEMORY_ASYNC, device, result ? 0 : *dptr, size,
 			       pool);
-	vs_driver_pools_sample(call, pool, device);
+	if (result == CUDA_SUCCESS)
+		vs_driver_pools_sample(call, pool, device);
 	errno = error_number;
 }
 

@@ -63,19 +63,41 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* Fast before strong: whoever finds an entry compares it byte by byte. */
+static uint64_t stir(uint64_t lane, const unsigned char *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return ((lane << 29 | lane >> 35) ^ word) * HASH_PRIME_1;
+}
+
 uint64_t vs_intern_hash(const void *bytes, size_t size, uint64_t seed)
 {
 	const unsigned char *p = bytes;
-	uint64_t hash = mix(seed ^ HASH_PRIME_1, size ^ HASH_PRIME_2);
-	uint64_t word;
+	uint64_t a = seed ^ HASH_PRIME_1, b = size ^ HASH_PRIME_2, c = seed + size, d = 0;
+	uint64_t word = 0;
 
-	for (; size >= sizeof(word); size -= sizeof(word), p += sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		hash = mix(hash ^ word, HASH_PRIME_1);
+	/* A stack has many words: multiplications that wait for each other are what costs. */
+	for (; size >= 4 * sizeof(word); size -= 4 * sizeof(word), p += 4 * sizeof(word)) {
+		a = stir(a, p);
+		b = stir(b, p + sizeof(word));
+		c = stir(c, p + 2 * sizeof(word));
+		d = stir(d, p + 3 * sizeof(word));
 	}
-	word = 0;
+	if (size >= 2 * sizeof(word)) {
+		a = stir(a, p);
+		b = stir(b, p + sizeof(word));
+		size -= 2 * sizeof(word);
+		p += 2 * sizeof(word);
+	}
+	if (size >= sizeof(word)) {
+		c = stir(c, p);
+		size -= sizeof(word);
+		p += sizeof(word);
+	}
 	memcpy(&word, p, size);
-	return mix(hash ^ word, HASH_PRIME_2);
+	return mix(mix(a ^ HASH_PRIME_2, b ^ word), mix(c ^ HASH_PRIME_1, d ^ HASH_PRIME_2));
 }
 
 static uint32_t upper(uint64_t word)

@@ -17,6 +17,7 @@
 #include "names.h"
 #include "private_library.h"
 #include "recorder.h"
+#include "ring.h"
 #include "session.h"
 #include "stack.h"
 #include "stack_table.h"
@@ -25,7 +26,7 @@
 enum state {
 	STATE_OFF,     /* not started, switched off, or failed */
 	STATE_READY,   /* no event yet */
-	STATE_OPENING, /* one thread opens the trace, others that have events wait for it */
+	STATE_OPENING, /* one thread makes the files, others that have events wait for it */
 	STATE_ON,
 	STATE_DONE, /* the program ends */
 };
@@ -43,8 +44,8 @@ static atomic_flag is_beginning = ATOMIC_FLAG_INIT;
 static bool has_started;
 static struct vs_settings settings;
 static char exe[PATH_MAX];
-static uint64_t start_ns;
 static struct vs_session_plan plan;
+static pid_t owner; /* process that the recording is of */
 
 /* First and last byte of the library; set by the linker, private to it. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -83,10 +84,11 @@ static void set_mark(void)
 
 static void start_clock(void)
 {
-	start_ns = vs_clock_now_ns();
+	vs_clock_get_instant(&plan.start);
 	plan.settings = &settings;
 	plan.exe = exe;
 	plan.start_wall_ns = vs_clock_wall_ns();
+	owner = getpid();
 }
 
 static void begin_in_child(void);
@@ -162,7 +164,7 @@ static void begin_in_child(void)
 /*
  * The child of a raw clone, which libc knows nothing of: any lock of any library, malloc's too, may
  * be held by a thread that is not there. So nothing here may take one: no thread, no compression,
- * no stacks.
+ * nothing of libunwind.
  */
 static void begin_in_bare_child(void)
 {
@@ -184,28 +186,54 @@ void vs_lifecycle_begin(void)
 
 /* ---- First event ----------------------------------------------------------------------------- */
 
-static void set_opened(int error)
+/* A thread of the program writes files for us: it must not be sent SIGXFSZ for that. */
+struct shield {
+	sigset_t old;
+	bool was_pending;
+};
+
+static void raise_shield(struct shield *shield)
 {
-	atomic_store_explicit(&state, error ? STATE_OFF : STATE_ON, memory_order_release);
-	vs_futex_wake_all(&state);
+	sigset_t all, pending;
+
+	sigfillset(&all);
+	shield->was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+	pthread_sigmask(SIG_SETMASK, &all, &shield->old);
 }
 
-/* Without a thread: in the program's own, which must not be sent SIGXFSZ for it. */
-static void open_without_drain(void)
+static void lower_shield(const struct shield *shield)
 {
 	static const struct timespec at_once;
-	sigset_t all, size_set, pending, old;
+	sigset_t size_set;
 
 	sigemptyset(&size_set);
 	sigaddset(&size_set, SIGXFSZ);
-	sigfillset(&all);
-	sigpending(&pending);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	plan.has_own_files = false;
-	set_opened(vs_session_open(&plan));
-	if (!sigismember(&pending, SIGXFSZ))
+	if (!shield->was_pending)
 		sigtimedwait(&size_set, NULL, &at_once);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_sigmask(SIG_SETMASK, &shield->old, NULL);
+}
+
+static int open_session(void)
+{
+	struct shield shield;
+	int err;
+
+	raise_shield(&shield);
+	vs_ring_init();
+	err = vs_session_open(&plan);
+	lower_shield(&shield);
+	return err;
+}
+
+static void open_recording(void)
+{
+	int err = open_session();
+
+	if (!err && !atomic_load_explicit(&is_without_thread, memory_order_relaxed) &&
+	    vs_drain_start())
+		vs_message_print("no thread can be had: the log keeps what fits", NULL);
+	atomic_store_explicit(&state, err ? STATE_OFF : STATE_ON, memory_order_release);
+	vs_futex_wake_all(&state);
 }
 
 /* Everybody but the opener comes here only if two threads have their first events at once. */
@@ -216,7 +244,6 @@ static void wait_for_opener(void)
 	while (atomic_load_explicit(&state, memory_order_acquire) == STATE_OPENING &&
 	       vs_clock_now_ns() < end_ns)
 		vs_futex_wait(&state, STATE_OPENING, 100);
-	vs_message_flush();
 }
 
 struct vs_live_log *vs_lifecycle_get_log(void)
@@ -225,26 +252,28 @@ struct vs_live_log *vs_lifecycle_get_log(void)
 
 	if (__builtin_expect(now == STATE_ON, 1))
 		return vs_session_log();
+	/* A child of vfork is gone in a moment, with the thread that it would start for its parent.
+	 */
+	if (now == STATE_READY && getpid() != owner)
+		return NULL;
 	if (now == STATE_READY &&
 	    atomic_compare_exchange_strong_explicit(&state, &now, STATE_OPENING,
-						    memory_order_acquire, memory_order_acquire)) {
-		if (atomic_load_explicit(&is_without_thread, memory_order_relaxed)) {
-			open_without_drain();
-		} else if (vs_drain_start(&plan, set_opened)) {
-			vs_message_print("no thread can be had: the log keeps what fits", NULL);
-			open_without_drain();
-		}
-		now = STATE_OPENING;
-	}
-	if (now == STATE_OPENING)
+						    memory_order_acquire, memory_order_acquire))
+		open_recording();
+	else if (now == STATE_OPENING)
 		wait_for_opener();
+	vs_message_flush();
 	return vs_lifecycle_peek_log();
+}
+
+bool vs_lifecycle_is_open(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == STATE_ON;
 }
 
 struct vs_live_log *vs_lifecycle_peek_log(void)
 {
-	return atomic_load_explicit(&state, memory_order_acquire) == STATE_ON ? vs_session_log()
-									      : NULL;
+	return vs_lifecycle_is_open() ? vs_session_log() : NULL;
 }
 
 void vs_lifecycle_do_without_thread(void)
@@ -257,6 +286,16 @@ void vs_lifecycle_do_without_thread(void)
 }
 
 /* ---- End ------------------------------------------------------------------------------------- */
+
+/* There is no thread of ours to do it. */
+static void finish_session(void)
+{
+	struct shield shield;
+
+	raise_shield(&shield);
+	vs_session_finish();
+	lower_shield(&shield);
+}
 
 /* exit() only: a program that ends otherwise leaves the trace and its log, which is all there is.
  */
@@ -273,7 +312,7 @@ __attribute__((destructor)) static void end_with_program(void)
 		if (vs_drain_is_running())
 			vs_drain_stop();
 		else
-			vs_session_finish();
+			finish_session();
 	}
 	vs_message_flush();
 	errno = saved;
@@ -289,11 +328,6 @@ bool vs_lifecycle_is_recording(void)
 uint32_t vs_lifecycle_recording(void)
 {
 	return atomic_load_explicit(&recording, memory_order_relaxed);
-}
-
-uint64_t vs_lifecycle_start_ns(void)
-{
-	return start_ns;
 }
 
 const struct vs_settings *vs_lifecycle_settings(void)

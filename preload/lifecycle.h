@@ -34,15 +34,19 @@ void vs_lifecycle_begin(void);
 bool vs_lifecycle_is_recording(void);
 
 /*
- * The log; the first call makes it and the trace. NULL: it cannot be had, or recording is over.
+ * The log; the first call makes it and the trace, in the calling thread. NULL: it cannot be had, or
+ * recording is over.
  *
- * The one place where a thread of the program waits: for the thread that opens the trace, at the
- * first event, VS_LIFECYCLE_OPEN_MS at most. That thread needs no lock of anybody's.
+ * The one place where a thread of the program may wait, and for another one of the program's: two
+ * have their first events at once, and one of them makes the files. VS_LIFECYCLE_OPEN_MS at most.
  */
 #define VS_LIFECYCLE_OPEN_MS 10000
 struct vs_live_log *vs_lifecycle_get_log(void);
 
-/* The same, but never makes one. */
+/* Whether there is a log and it takes events. Any thread. */
+bool vs_lifecycle_is_open(void);
+
+/* The log, but never makes one. */
 struct vs_live_log *vs_lifecycle_peek_log(void);
 
 /*
@@ -53,9 +57,6 @@ void vs_lifecycle_do_without_thread(void);
 
 /* Number of the recording, from 1 on; a child's is another one than its parent's. */
 uint32_t vs_lifecycle_recording(void);
-
-/* Time 0 of the recording: the start of the process, on the clock of clock.h. */
-uint64_t vs_lifecycle_start_ns(void);
 
 /* What the environment said at the start. Valid after vs_lifecycle_begin(). */
 const struct vs_settings *vs_lifecycle_settings(void);

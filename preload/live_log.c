@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,16 +10,30 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 /* linux/magic.h; that header is not everywhere as new as this list. */
 #define FS_EXT4    0xef53
 #define FS_XFS     0x58465342
 #define FS_TMPFS   0x01021994
 #define FS_OVERLAY 0x794c7630 /* passes fallocate on to the file system below */
 
-#define RING_MIN (64u << 10)
+#define SLOTS_OFFSET  VS_LIVE_HEADER_SIZE
+#define CHUNKS_OFFSET ((uint64_t)SLOTS_OFFSET + VS_LIVE_NR_SLOTS * VS_LIVE_SLOT_SIZE)
 
-/* A type that no reader knows, so that every reader skips it by its size. */
-#define FILLER_TYPE 0xff
+/* With less than this there is no log: one ring, one spare chunk, and some more threads. */
+#define MIN_CHUNKS 8u
+
+/* How often a thread looks whether another one has made room. */
+#define NR_YIELDS 200
+
+/* What part of a limit on addresses it may have. */
+#define ADDRESS_SHARE 16u
+
+/* How long a disk that gave no more room is left alone: every lost event asks for some. */
+#define RETRY_NS UINT64_C(1000000000)
+
+/* ---- The file -------------------------------------------------------------------------------- */
 
 /* Whether allocated pages stay allocated when written to: not so where writing copies. */
 static bool keeps_pages(int fd)
@@ -40,37 +55,119 @@ static bool is_within_limit(uint64_t size)
 	       size <= limit.rlim_cur;
 }
 
-/* Size of the ring that could be had, 0 for none (errno). */
-static uint64_t allocate(int fd, uint64_t ring_size)
+static int allocate(int fd, uint64_t offset, uint64_t size)
 {
-	errno = EFBIG;
-	for (; ring_size >= RING_MIN; ring_size /= 2) {
-		uint64_t size = VS_LIVE_HEADER_SIZE + ring_size;
+	int ret;
 
-		if (!is_within_limit(size))
-			continue;
-		if (fallocate(fd, 0, 0, (off_t)size) == 0)
-			return ring_size;
-		if (errno == EINTR)
-			ring_size *= 2; /* the same again */
-		else if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)
+	if (!is_within_limit(offset + size)) {
+		errno = EFBIG;
+		return -1;
+	}
+	do
+		ret = fallocate(fd, 0, (off_t)offset, (off_t)size);
+	while (ret < 0 && errno == EINTR);
+	return ret;
+}
+
+/* How large the log, which has `size` bytes, may become: the trace needs as much of the disk. */
+static uint64_t get_share(int fd, uint64_t size)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return 0;
+	return ((uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize + size) / 2;
+}
+
+static uint64_t size_of(uint32_t nr_chunks)
+{
+	return CHUNKS_OFFSET + (uint64_t)nr_chunks * VS_LIVE_CHUNK_SIZE;
+}
+
+static bool is_full(int error)
+{
+	return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+/* How many chunks could be had, at most `wanted`; 0 for none (errno). */
+static uint32_t allocate_first(int fd, uint32_t wanted)
+{
+	uint64_t share = get_share(fd, 0);
+
+	for (; wanted >= MIN_CHUNKS; wanted /= 2) {
+		errno = ENOSPC;
+		if (size_of(wanted) <= share && allocate(fd, 0, size_of(wanted)) == 0)
+			return wanted;
+		if (!is_full(errno))
 			break;
 	}
 	return 0;
 }
 
+static uint32_t to_chunks(uint64_t size)
+{
+	uint64_t nr = size / VS_LIVE_CHUNK_SIZE;
+
+	if (nr < MIN_CHUNKS)
+		nr = MIN_CHUNKS;
+	/* An index plus one must fit into half of the stock's word. */
+	return nr < INT32_MAX ? (uint32_t)nr : INT32_MAX;
+}
+
+/* Where addresses are few (ulimit -v), they are the program's. */
+static uint32_t limit_to_addresses(uint32_t max_chunks)
+{
+	struct rlimit limit;
+	uint32_t share;
+
+	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return max_chunks;
+	share = to_chunks(limit.rlim_cur / ADDRESS_SHARE);
+	return share < max_chunks ? share : max_chunks;
+}
+
+/* Maps room for max_chunks, or for as many as address space is left for. */
+static int map_file(struct vs_live_log *log, int fd, uint32_t nr_chunks, uint32_t max_chunks)
+{
+	void *base = MAP_FAILED;
+
+	for (; max_chunks >= nr_chunks; max_chunks /= 2) {
+		base = mmap(NULL, size_of(max_chunks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (base != MAP_FAILED || errno != ENOMEM)
+			break;
+	}
+	if (base == MAP_FAILED)
+		return -VS_ERR_IO;
+	log->header = base;
+	log->slots = (struct vs_live_slot *)((char *)base + SLOTS_OFFSET);
+	log->chunks = (unsigned char *)base + CHUNKS_OFFSET;
+	log->map_size = size_of(max_chunks);
+	log->max_chunks = max_chunks;
+	atomic_flag_clear(&log->is_growing);
+	atomic_store_explicit(&log->failed_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&log->nr_closed, 0, memory_order_relaxed);
+	return 0;
+}
+
 static void fill_header(struct vs_live_header *header, const struct vs_live_log_facts *facts,
-			uint64_t ring_size)
+			uint32_t nr_chunks)
 {
 	size_t path_size = strnlen(facts->trace_path, VS_LIVE_PATH_MAX - 1);
 
 	header->version = VS_LIVE_VERSION;
 	header->pid = (uint32_t)getpid();
 	memcpy(header->identity, facts->identity, sizeof(header->identity));
-	header->ring_offset = VS_LIVE_HEADER_SIZE;
-	header->ring_size = ring_size;
+	header->slots_offset = SLOTS_OFFSET;
+	header->chunks_offset = CHUNKS_OFFSET;
+	header->nr_slots = VS_LIVE_NR_SLOTS;
+	header->chunk_size = VS_LIVE_CHUNK_SIZE;
 	header->start_ticks = facts->start_ticks;
 	header->pid_namespace = facts->pid_namespace;
+	header->clock = facts->clock;
+	header->anchors[0] = facts->start;
+	header->anchors[1] = facts->now;
+	header->newest = 1;
+	header->nr_chunks = nr_chunks;
 	memcpy(header->trace_path, facts->trace_path, path_size);
 	vs_live_seal(header);
 }
@@ -78,11 +175,13 @@ static void fill_header(struct vs_live_header *header, const struct vs_live_log_
 int vs_live_log_create(struct vs_live_log *log, const char *path,
 		       const struct vs_live_log_facts *facts)
 {
+	uint32_t max_chunks = limit_to_addresses(to_chunks(facts->max_size));
+	uint32_t nr_chunks = to_chunks(facts->first_size);
 	int err = -VS_ERR_IO, saved;
-	uint64_t ring_size;
-	void *base;
 	int fd;
 
+	if (nr_chunks > max_chunks)
+		nr_chunks = max_chunks;
 	/* Whose trace has this name owns the log's name as well. */
 	unlink(path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -92,20 +191,16 @@ int vs_live_log_create(struct vs_live_log *log, const char *path,
 		err = -VS_ERR_INVALID;
 		goto unlink_file;
 	}
-	ring_size = allocate(fd, facts->ring_size);
-	if (!ring_size) {
+	nr_chunks = allocate_first(fd, nr_chunks);
+	if (!nr_chunks) {
 		if (errno == EOPNOTSUPP || errno == ENOSYS)
 			err = -VS_ERR_INVALID;
 		goto unlink_file;
 	}
-	base = mmap(NULL, VS_LIVE_HEADER_SIZE + ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		    0);
-	if (base == MAP_FAILED)
+	err = map_file(log, fd, nr_chunks, max_chunks);
+	if (err)
 		goto unlink_file;
-	fill_header(base, facts, ring_size);
-	log->header = base;
-	log->ring = (unsigned char *)base + VS_LIVE_HEADER_SIZE;
-	log->ring_size = ring_size;
+	fill_header(log->header, facts, nr_chunks);
 	close(fd);
 	return 0;
 unlink_file:
@@ -116,148 +211,212 @@ unlink_file:
 	return err;
 }
 
+/* Whether the file of that name is still the log: its folder may have been emptied. */
+static bool is_log(int fd, const struct vs_live_log *log)
+{
+	uint8_t identity[VS_LIVE_ID_SIZE];
+
+	return pread(fd, identity, sizeof(identity), offsetof(struct vs_live_header, identity)) ==
+		       (ssize_t)sizeof(identity) &&
+	       memcmp(identity, log->header->identity, sizeof(identity)) == 0;
+}
+
+/* By as many chunks as there are, or as many as can be had. */
+static void grow(struct vs_live_log *log, const char *path)
+{
+	uint32_t nr = vs_live_log_get_nr_chunks(log);
+	uint32_t more = nr < log->max_chunks - nr ? nr : log->max_chunks - nr;
+	bool has_grown = false;
+	uint64_t share;
+	int fd;
+
+	if (!more)
+		return;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	if (!is_log(fd, log))
+		goto close_fd;
+	share = get_share(fd, size_of(nr));
+	for (; more; more /= 2) {
+		if (size_of(nr + more) > share)
+			continue;
+		has_grown = allocate(fd, size_of(nr), size_of(nr + more) - size_of(nr)) == 0;
+		if (has_grown || !is_full(errno))
+			break;
+	}
+close_fd:
+	close(fd);
+	if (has_grown)
+		atomic_store_explicit(&log->header->nr_chunks, nr + more, memory_order_release);
+}
+
+bool vs_live_log_grow(struct vs_live_log *log, const char *path)
+{
+	uint32_t before = vs_live_log_get_nr_chunks(log);
+	uint64_t failed_ns = atomic_load_explicit(&log->failed_ns, memory_order_relaxed);
+	uint64_t now_ns = vs_clock_now_ns();
+
+	if (failed_ns && now_ns - failed_ns < RETRY_NS)
+		return false;
+	if (!atomic_flag_test_and_set_explicit(&log->is_growing, memory_order_acquire)) {
+		grow(log, path);
+		if (vs_live_log_get_nr_chunks(log) == before)
+			failed_ns = now_ns;
+		else
+			failed_ns = 0;
+		atomic_store_explicit(&log->failed_ns, failed_ns, memory_order_relaxed);
+		atomic_flag_clear_explicit(&log->is_growing, memory_order_release);
+	} else {
+		for (int i = 0; i < NR_YIELDS && vs_live_log_get_nr_chunks(log) == before; i++)
+			sched_yield();
+	}
+	return vs_live_log_get_nr_chunks(log) > before;
+}
+
+void vs_live_log_unlink(struct vs_live_log *log, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return;
+	if (is_log(fd, log))
+		unlink(path);
+	close(fd);
+}
+
 void vs_live_log_detach(struct vs_live_log *log)
 {
 	if (!log->header)
 		return;
-	mmap(log->header, VS_LIVE_HEADER_SIZE + log->ring_size, PROT_READ | PROT_WRITE,
+	mmap(log->header, log->map_size, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void vs_live_log_close(struct vs_live_log *log)
 {
-	munmap(log->header, VS_LIVE_HEADER_SIZE + log->ring_size);
+	munmap(log->header, log->map_size);
 	log->header = NULL;
 }
 
-/* Room for `stride` bytes at the head, or UINT64_MAX when it is full. */
-static uint64_t reserve(struct vs_live_log *log, uint64_t stride)
+void vs_live_log_set_anchor(struct vs_live_log *log, const struct vs_live_anchor *now)
 {
 	struct vs_live_header *header = log->header;
-	uint64_t head = atomic_load_explicit(&header->head, memory_order_relaxed);
+	uint32_t other = atomic_load_explicit(&header->newest, memory_order_relaxed) == 1 ? 2 : 1;
+
+	header->anchors[other] = *now;
+	atomic_store_explicit(&header->newest, other, memory_order_release);
+}
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+static void note_slot(struct vs_live_log *log, uint32_t index)
+{
+	uint32_t end = atomic_load_explicit(&log->header->slots_end, memory_order_relaxed);
+
+	while (end <= index &&
+	       !atomic_compare_exchange_weak_explicit(&log->header->slots_end, &end, index + 1,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+struct vs_live_slot *vs_live_log_take_slot(struct vs_live_log *log, uint32_t ring)
+{
+	for (uint32_t i = 0; i < VS_LIVE_NR_SLOTS; i++) {
+		/* Numbers of rings grow from 1 on, so the first try mostly finds a place. */
+		uint32_t index = (ring - 1 + i) % VS_LIVE_NR_SLOTS;
+		struct vs_live_slot *slot = &log->slots[index];
+		uint32_t expected = VS_LIVE_SLOT_FREE;
+
+		if (atomic_load_explicit(&slot->state, memory_order_relaxed) != expected)
+			continue;
+		/* Acquire: the drain has left it. */
+		if (atomic_compare_exchange_strong_explicit(
+			    &slot->state, &expected, VS_LIVE_SLOT_OWNED, memory_order_acquire,
+			    memory_order_relaxed)) {
+			atomic_store_explicit(&slot->ring, ring, memory_order_release);
+			note_slot(log, index);
+			return slot;
+		}
+	}
+	return NULL;
+}
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
+
+/*
+ * The stock is a stack, so that the same few pages are used again and again: index + 1 of its top
+ * in the lower half of the word, and in the upper half a number that changes with every take, so
+ * that nobody mistakes a top that went and came back for one that stayed. Free chunks are linked by
+ * `next`.
+ */
+static uint32_t take_from_stock(struct vs_live_log *log)
+{
+	uint64_t old = atomic_load_explicit(&log->header->stock, memory_order_acquire);
+	uint64_t new;
 
 	do {
-		/* Acquire: what the drain read there was read before we overwrite it. */
-		uint64_t tail = atomic_load_explicit(&header->tail, memory_order_acquire);
+		uint32_t top = (uint32_t)old;
 
-		/* Signed: an old head may lie below a new tail; the exchange then fails. */
-		if ((int64_t)(head + stride - tail) > (int64_t)log->ring_size)
-			return UINT64_MAX;
+		if (!top)
+			return VS_LIVE_LOG_NONE;
+		/* May be another thread's chunk by now; then the exchange fails. */
+		new = (old & ~(uint64_t)UINT32_MAX) + ((uint64_t)1 << 32);
+		new |= atomic_load_explicit(&vs_live_log_chunk(log, top - 1)->next,
+					    memory_order_relaxed);
 	} while (!atomic_compare_exchange_weak_explicit(
-		&header->head, &head, head + stride, memory_order_acquire, memory_order_relaxed));
-	return head;
+		&log->header->stock, &old, new, memory_order_acquire, memory_order_acquire));
+	return (uint32_t)old - 1;
 }
 
-static void copy_in(struct vs_live_log *log, uint64_t position, const uint8_t *bytes, uint32_t size)
+static uint32_t take_unused(struct vs_live_log *log)
 {
-	uint64_t at = position & (log->ring_size - 1);
-	uint64_t to_end = log->ring_size - at;
-	uint64_t first = size < to_end ? size : to_end;
+	uint32_t used = atomic_load_explicit(&log->header->nr_used, memory_order_relaxed);
 
-	memcpy(log->ring + at, bytes, first);
-	memcpy(log->ring, bytes + first, size - first);
-}
-
-static void publish(struct vs_live_log *log, uint64_t position, uint32_t size)
-{
-	atomic_store_explicit(vs_live_slot(log->ring, log->ring_size, position),
-			      vs_live_word(position, size), memory_order_release);
-}
-
-bool vs_live_log_push(struct vs_live_log *log, struct vs_live_log_claim *claim,
-		      const uint8_t *bytes, uint32_t size)
-{
-	uint64_t position = reserve(log, vs_live_stride(size));
-
-	if (position == UINT64_MAX)
-		return false;
-	claim->position = position;
-	claim->size = size;
-	claim->log = log;
-	copy_in(log, position + VS_LIVE_WORD_SIZE, bytes, size);
-	publish(log, position, size);
-	claim->log = NULL;
-	return true;
-}
-
-void vs_live_log_give_up(struct vs_live_log_claim *claim)
-{
-	struct vs_live_log *log = claim->log;
-	uint64_t position = claim->position;
-	uint32_t size = claim->size;
-	uint8_t head[3] = {FILLER_TYPE};
-
-	claim->log = NULL;
-	if (!log || !log->header)
-		return;
-	/* Any bytes will do behind the size, which is written in two bytes whatever it is. */
-	head[1] = (uint8_t)((size - sizeof(head)) | 0x80);
-	head[2] = (uint8_t)((size - sizeof(head)) >> 7);
-	copy_in(log, position + VS_LIVE_WORD_SIZE, head, sizeof(head));
-	publish(log, position, size);
-	vs_live_log_add_lost(log);
-}
-
-void vs_live_log_add_lost(struct vs_live_log *log)
-{
-	atomic_fetch_add_explicit(&log->header->nr_lost, 1, memory_order_relaxed);
-}
-
-uint64_t vs_live_log_get_lost(const struct vs_live_log *log)
-{
-	return atomic_load_explicit(&log->header->nr_lost, memory_order_relaxed);
-}
-
-bool vs_live_log_is_filling(const struct vs_live_log *log)
-{
-	uint64_t head = atomic_load_explicit(&log->header->head, memory_order_relaxed);
-	uint64_t tail = atomic_load_explicit(&log->header->tail, memory_order_relaxed);
-
-	return (int64_t)(head - tail) >= (int64_t)(log->ring_size / 4);
-}
-
-static void copy_out(const struct vs_live_log *log, uint64_t position, uint8_t *out, uint32_t size)
-{
-	uint64_t at = position & (log->ring_size - 1);
-	uint64_t to_end = log->ring_size - at;
-	uint64_t first = size < to_end ? size : to_end;
-
-	memcpy(out, log->ring + at, first);
-	memcpy(out + first, log->ring, size - first);
-}
-
-size_t vs_live_log_read(const struct vs_live_log *log, uint64_t *position, uint8_t *out,
-			size_t room, uint32_t *nr_records)
-{
-	uint64_t at = *position;
-	uint32_t nr = 0;
-	size_t used = 0;
-
-	for (;;) {
-		uint64_t word = atomic_load_explicit(vs_live_slot(log->ring, log->ring_size, at),
-						     memory_order_acquire);
-		uint32_t size = vs_live_size(word, at);
-
-		if (size == 0 || size > room - used)
-			break;
-		copy_out(log, at + VS_LIVE_WORD_SIZE, out + used, size);
-		used += size;
-		at += vs_live_stride(size);
-		nr++;
-	}
-	*position = at;
-	*nr_records = nr;
+	do {
+		if (used >= vs_live_log_get_nr_chunks(log))
+			return VS_LIVE_LOG_NONE;
+	} while (!atomic_compare_exchange_weak_explicit(&log->header->nr_used, &used, used + 1,
+							memory_order_relaxed,
+							memory_order_relaxed));
 	return used;
 }
 
-uint64_t vs_live_log_get_head(const struct vs_live_log *log)
+uint32_t vs_live_log_take_chunk(struct vs_live_log *log)
 {
-	return atomic_load_explicit(&log->header->head, memory_order_acquire);
+	uint32_t index = take_from_stock(log);
+
+	if (index == VS_LIVE_LOG_NONE)
+		index = take_unused(log);
+	if (index != VS_LIVE_LOG_NONE)
+		atomic_fetch_add_explicit(&log->header->nr_taken, 1, memory_order_relaxed);
+	return index;
 }
 
-void vs_live_log_release(struct vs_live_log *log, uint64_t position)
+void vs_live_log_give_chunk(struct vs_live_log *log, uint32_t index)
 {
-	/* A writer that was opened anew knows of no position yet. */
-	if (position > atomic_load_explicit(&log->header->tail, memory_order_relaxed))
-		atomic_store_explicit(&log->header->tail, position, memory_order_release);
+	struct vs_live_chunk *chunk = vs_live_log_chunk(log, index);
+	uint64_t old = atomic_load_explicit(&log->header->stock, memory_order_relaxed);
+	uint64_t new;
+
+	atomic_store_explicit(&chunk->ring, 0, memory_order_release);
+	do {
+		atomic_store_explicit(&chunk->next, (uint32_t)old, memory_order_relaxed);
+		new = (old & ~(uint64_t)UINT32_MAX) | (index + 1);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&log->header->stock, &old, new, memory_order_release, memory_order_relaxed));
+	atomic_fetch_sub_explicit(&log->header->nr_taken, 1, memory_order_relaxed);
+}
+
+uint32_t vs_live_log_get_nr_free(const struct vs_live_log *log)
+{
+	uint32_t taken = atomic_load_explicit(&log->header->nr_taken, memory_order_relaxed);
+	uint32_t nr = vs_live_log_get_nr_chunks(log);
+
+	return taken < nr ? nr - taken : 0;
+}
+
+uint32_t vs_live_log_get_nr_chunks(const struct vs_live_log *log)
+{
+	return atomic_load_explicit(&log->header->nr_chunks, memory_order_acquire);
 }

@@ -9,42 +9,53 @@
 #include "live_format.h"
 
 /*
- * The log TRACE.live from the recorder's side: live_format.h has the protocol. Many producers, one
- * consumer (the drain thread). No lock and no wait on either side.
+ * The file TRACE.live from the recorder's side: makes and maps it, and hands out its slots and
+ * chunks. live_format.h has the layout, ring.h what threads write there, merge.h how it is read.
+ *
+ * Only pages that are allocated in the file are ever touched: a full disk must not become a SIGBUS.
+ * The mapping is as large as the file may become, the file grows by vs_live_log_grow().
  */
 struct vs_live_log {
 	struct vs_live_header *header;
-	unsigned char *ring;
-	uint64_t ring_size;
-};
-
-/*
- * A place that a thread has reserved and not yet published. Its owner keeps it where it survives a
- * jump out of the recorder (a signal handler that never returns), so that the place can be given
- * back instead of holding up the drain for good.
- */
-struct vs_live_log_claim {
-	struct vs_live_log *volatile log; /* NULL: none */
-	volatile uint64_t position;
-	volatile uint32_t size;
+	struct vs_live_slot *slots;
+	unsigned char *chunks;
+	size_t map_size;
+	uint32_t max_chunks; /* that fit into the mapping */
+	atomic_flag is_growing;
+	_Atomic uint64_t failed_ns; /* when it last could not grow; 0: it could */
+	_Atomic uint32_t nr_closed; /* slots and chunks of threads that have ended */
 };
 
 /* What a new log says about itself. */
 struct vs_live_log_facts {
 	const char *trace_path; /* absolute */
-	uint64_t ring_size;     /* as asked for; halved as often as there is no room */
+	uint64_t first_size;    /* bytes of chunks at the start; fewer if there is no room */
+	uint64_t max_size;      /* and how many it may become */
 	uint8_t identity[VS_LIVE_ID_SIZE];
 	uint64_t start_ticks;
 	uint64_t pid_namespace;
+	enum vs_live_clock clock;
+	struct vs_live_anchor start; /* time 0 */
+	struct vs_live_anchor now;
 };
 
 /*
- * Makes the file at `path` (replacing one that a dead process left there), with all its pages
- * allocated, and maps it. -VS_ERR_INVALID: the file system cannot promise pages (a full disk would
- * become a SIGBUS), nothing was made. -VS_ERR_IO: see errno.
+ * Makes the file at `path` (replacing one that a dead process left there), and maps it.
+ * -VS_ERR_INVALID: the file system cannot promise pages, nothing was made. -VS_ERR_IO: see errno.
  */
 VS_MUST_CHECK int vs_live_log_create(struct vs_live_log *log, const char *path,
 				     const struct vs_live_log_facts *facts);
+
+/*
+ * Adds chunks, about as many as there are, to a log whose file is at `path`. Any thread; one at a
+ * time does it, others get an answer when it is done, or after a moment. False: there are no more
+ * than before: it is as large as it may be, or has half of the disk's room (the trace needs the
+ * other half), or the disk is full. Then that is not tried again for a second.
+ */
+bool vs_live_log_grow(struct vs_live_log *log, const char *path);
+
+/* Removes the file at `path`, if it is this log's: then it cannot grow any more. */
+void vs_live_log_unlink(struct vs_live_log *log, const char *path);
 
 /*
  * In a forked child: puts empty memory in the place of the mapping, so that neither a record half
@@ -56,36 +67,38 @@ void vs_live_log_detach(struct vs_live_log *log);
 /* Unmaps. For tests: in a program some thread may always be late. */
 void vs_live_log_close(struct vs_live_log *log);
 
-/* ---- Producers: any thread ------------------------------------------------------------------ */
-
-/* One encoded record, at most VS_LIVE_SIZE_MASK bytes. False: the ring is full. */
-bool vs_live_log_push(struct vs_live_log *log, struct vs_live_log_claim *claim,
-		      const uint8_t *bytes, uint32_t size);
-
-/* Publishes a claim that was never finished as a record that readers skip, and counts the loss. */
-void vs_live_log_give_up(struct vs_live_log_claim *claim);
-
-/* An event could not be kept. */
-void vs_live_log_add_lost(struct vs_live_log *log);
-uint64_t vs_live_log_get_lost(const struct vs_live_log *log);
-
-/* At least a quarter is used: time for the drain. */
-bool vs_live_log_is_filling(const struct vs_live_log *log);
-
-/* ---- Consumer: one thread -------------------------------------------------------------------- */
-
-/*
- * Copies records from *position on, one after the other without their words, as far as they are
- * published and fit into `room` (at least VS_LIVE_SIZE_MASK bytes); moves *position behind them.
- * Returns the bytes; *nr_records how many records.
+/* ---- Any thread, no lock, no system call ------------------------------------------------------
  */
-size_t vs_live_log_read(const struct vs_live_log *log, uint64_t *position, uint8_t *out,
-			size_t room, uint32_t *nr_records);
 
-/* Everything reserved so far lies below. */
-uint64_t vs_live_log_get_head(const struct vs_live_log *log);
+/* A slot for a thread, or NULL. */
+struct vs_live_slot *vs_live_log_take_slot(struct vs_live_log *log, uint32_t ring);
 
-/* All below position is in the trace: its place may be used again. Never goes back. */
-void vs_live_log_release(struct vs_live_log *log, uint64_t position);
+/* Index of a chunk out of the stock, or VS_LIVE_LOG_NONE. Its ring is still 0. */
+#define VS_LIVE_LOG_NONE UINT32_MAX
+uint32_t vs_live_log_take_chunk(struct vs_live_log *log);
+void vs_live_log_give_chunk(struct vs_live_log *log, uint32_t index);
+
+static inline struct vs_live_chunk *vs_live_log_chunk(const struct vs_live_log *log, uint32_t index)
+{
+	return (struct vs_live_chunk *)(void *)(log->chunks + (size_t)index * VS_LIVE_CHUNK_SIZE);
+}
+
+/* Chunks that no ring has. Approximate while threads run. */
+uint32_t vs_live_log_get_nr_free(const struct vs_live_log *log);
+uint32_t vs_live_log_get_nr_chunks(const struct vs_live_log *log);
+
+/* So many events could not be kept. */
+static inline void vs_live_log_add_lost(struct vs_live_log *log, uint64_t nr)
+{
+	atomic_fetch_add_explicit(&log->header->nr_lost, nr, memory_order_relaxed);
+}
+
+static inline uint64_t vs_live_log_get_lost(const struct vs_live_log *log)
+{
+	return atomic_load_explicit(&log->header->nr_lost, memory_order_relaxed);
+}
+
+/* The clock stands so now. One thread. */
+void vs_live_log_set_anchor(struct vs_live_log *log, const struct vs_live_anchor *now);
 
 #endif

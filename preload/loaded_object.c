@@ -127,6 +127,19 @@ unsigned vs_loaded_object_find(const char *soname_start, struct vs_loaded_object
 	return search.nr_found;
 }
 
+/*
+ * Not strcmp: a sanitizer in the program has its own, which cannot be called yet while it looks up
+ * libc's (resolve.c).
+ */
+static bool is_equal(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
 static bool is_wanted(const struct tables *tables, uint32_t index, const char *name)
 {
 	const ElfW(Sym) *symbol = &tables->symbols[index];
@@ -135,7 +148,7 @@ static bool is_wanted(const struct tables *tables, uint32_t index, const char *n
 	/* An older version of a name is marked hidden by the top bit. */
 	return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_NOTYPE) &&
 	       !(tables->versions && (tables->versions[index] & 0x8000)) &&
-	       strcmp(tables->strings + symbol->st_name, name) == 0;
+	       is_equal(tables->strings + symbol->st_name, name);
 }
 
 /* Index of the symbol, or 0. Layout: the GNU hash section of the gABI supplement. */

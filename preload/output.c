@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -43,7 +44,7 @@ int vs_output_expand(const struct vs_settings *settings, char path[PATH_MAX], bo
 	if (settings->output[0]) {
 		expand_pattern(settings, &text, is_own);
 	} else {
-		vs_compose_add(&text, settings->cwd);
+		vs_compose_add(&text, settings->folder);
 		vs_compose_add(&text, "/");
 		vs_compose_add(&text, settings->program);
 		vs_compose_add(&text, ".");
@@ -54,14 +55,65 @@ int vs_output_expand(const struct vs_settings *settings, char path[PATH_MAX], bo
 	return text.is_cut ? -VS_ERR_INVALID : 0;
 }
 
-/* A device or a folder of that name is no trace of somebody else's: it cannot be evaded. */
+/*
+ * A device or a folder of that name is no trace of somebody else's: it cannot be evaded. What is
+ * gone by now was an old trace, and somebody else is about to take its name.
+ */
 static bool is_taken(const char *path)
 {
 	struct stat file;
-	bool is_file = errno == EEXIST && lstat(path, &file) == 0 && S_ISREG(file.st_mode);
+	bool is_file = lstat(path, &file) == 0 ? S_ISREG(file.st_mode) : errno == ENOENT;
 
 	errno = EEXIST;
 	return is_file;
+}
+
+static bool may_be_replaced(const struct vs_settings *settings, const struct stat *file)
+{
+	struct vs_compose key;
+	char bytes[80];
+
+	vs_compose_init(&key, bytes, sizeof(bytes));
+	vs_compose_add_number(&key, (uint64_t)file->st_dev);
+	vs_compose_add(&key, ":");
+	vs_compose_add_number(&key, (uint64_t)file->st_ino);
+	vs_compose_add(&key, ":");
+	vs_compose_add_number(&key, (uint64_t)file->st_mtim.tv_sec * 1000000000u +
+					    (uint64_t)file->st_mtim.tv_nsec);
+	vs_compose_add(&key, ",");
+	for (const char *c = strstr(settings->replace, bytes); c; c = strstr(c + 1, bytes))
+		if (c == settings->replace || c[-1] == ',')
+			return true;
+	return false;
+}
+
+/*
+ * Removes an old trace that has the name. Several processes, also of several launchers, may come to
+ * this at once: whoever gets the lock on the old file may remove it, if it still has the name. The
+ * others then find the new one, which is not listed. True if the name is free now.
+ */
+static bool make_room(const struct vs_settings *settings, const char *path)
+{
+	int fd = settings->replace[0] ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+				      : -1;
+	struct stat file, named;
+	bool is_gone = false;
+
+	if (fd < 0)
+		goto end;
+	if (fstat(fd, &file) == 0 && may_be_replaced(settings, &file) &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0 && lstat(path, &named) == 0 &&
+	    named.st_dev == file.st_dev && named.st_ino == file.st_ino)
+		is_gone = unlink(path) == 0;
+	close(fd);
+end:
+	errno = EEXIST; /* as it was */
+	return is_gone;
+}
+
+static int create(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
 int vs_output_open(const struct vs_settings *settings, char path[PATH_MAX], int *fd)
@@ -86,7 +138,9 @@ int vs_output_open(const struct vs_settings *settings, char path[PATH_MAX], int 
 			vs_compose_add(&text, ".");
 			vs_compose_add_number(&text, is_own ? i : i - 1);
 		}
-		*fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		*fd = create(path);
+		if (*fd < 0 && errno == EEXIST && i == 0 && make_room(settings, path))
+			*fd = create(path);
 		if (*fd >= 0)
 			return 0;
 		if (errno != EEXIST || !is_taken(path))

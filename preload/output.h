@@ -8,11 +8,15 @@
 
 /*
  * Names of traces. The pattern of the settings with %p, %h, %r and %% filled in, or
- * PROGRAM.PID.vscope in the folder the program was started in. A name is taken by creating the file
- * (O_EXCL), so that nothing is ever overwritten and two processes never share one:
+ * PROGRAM.PID.vscope in the folder of the settings. A name is taken by creating the file (O_EXCL),
+ * so that nothing is ever overwritten and two processes never share one:
  *
  *   with %p, or by default   NAME, NAME.1, NAME.2, ...             (a re-exec has the same pid)
  *   without %p               NAME, NAME.PID, NAME.PID.1, ...       (the first process takes NAME)
+ *
+ * Only a file that the launcher found before the run, and lists in the settings, makes room for
+ * NAME. It is known by its key DEVICE:INODE:TIME, the time being that of its last change in
+ * nanoseconds: an inode's number alone is used again.
  */
 
 /*

@@ -24,13 +24,18 @@ static struct vs_private_library_unwind unwind;
 /* ISO C knows no cast from a data pointer to a function's. */
 #define TAKE(pointer, handle, name) (*(void **)(void *)&(pointer) = dlsym((handle), (name)))
 
+static bool is_in_program(const char *name)
+{
+	return dlsym(RTLD_DEFAULT, name) != NULL;
+}
+
 static void *open_privately(const char *name)
 {
 	int flags = RTLD_NOW | RTLD_LOCAL;
 
 	/* Sanitizers end a program that binds deeply. */
-	if (!dlsym(RTLD_DEFAULT, "__asan_init") && !dlsym(RTLD_DEFAULT, "__tsan_init") &&
-	    !dlsym(RTLD_DEFAULT, "__msan_init"))
+	if (!is_in_program("__asan_init") && !is_in_program("__tsan_init") &&
+	    !is_in_program("__msan_init"))
 		flags |= RTLD_DEEPBIND;
 	return dlopen(name, flags);
 }
@@ -123,13 +128,17 @@ static void open_unwind(void)
 	if (unwind.backtrace)
 		take_pipe_away(handle);
 	else
-		vs_message_print("libunwind.so.8 cannot be used, stacks are not recorded", NULL);
+		vs_message_print("libunwind.so.8 cannot be used, some stacks are cut", NULL);
 }
 
 void vs_private_library_open(bool with_unwind)
 {
 	open_zlib();
-	if (with_unwind)
+	/*
+	 * libunwind keeps what it learnt until the very end of a thread and then takes a lock,
+	 * which crashes in ThreadSanitizer: to that one the thread is gone already.
+	 */
+	if (with_unwind && !is_in_program("__tsan_init"))
 		open_unwind();
 }
 

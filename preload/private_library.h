@@ -38,7 +38,7 @@ struct vs_private_library_unwind {
 #define VS_PRIVATE_LIBRARY_CURSOR_SIZE  4096
 #define VS_PRIVATE_LIBRARY_CONTEXT_SIZE 8192
 
-/* libunwind, or NULL: stacks are empty. */
+/* libunwind, or NULL: it is missing, was not asked for, or would do harm beside ThreadSanitizer. */
 const struct vs_private_library_unwind *vs_private_library_unwind(void);
 
 #endif

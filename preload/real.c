@@ -76,6 +76,14 @@ const struct vs_real *vs_real_get(void)
 	return vs_real_adopt(&object);
 }
 
+void vs_real_check(void)
+{
+	const struct vs_real *real = atomic_load_explicit(&current, memory_order_acquire);
+
+	if (real && !vs_loaded_object_is_alive(&real->object))
+		(void)atomic_compare_exchange_strong(&current, &real, NULL);
+}
+
 CUresult vs_real_get_error(const struct vs_real *real)
 {
 	return real ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;

@@ -24,6 +24,13 @@ const struct vs_real *vs_real_get(void);
  */
 const struct vs_real *vs_real_adopt(const struct vs_loaded_object *object);
 
+/*
+ * Some library was unloaded. If it was the driver, it is not called any more: a plugin that was
+ * linked with it calls our wrappers without looking anything up, and the next one may lie
+ * elsewhere. Any thread; errno is kept.
+ */
+void vs_real_check(void);
+
 /* Whether an object is a driver: soname libcuda.so.1. */
 bool vs_real_is_driver(const struct vs_loaded_object *object);
 

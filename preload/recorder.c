@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "drain.h"
 #include "handles.h"
 #include "lifecycle.h"
@@ -15,6 +14,7 @@
 #include "modules.h"
 #include "names.h"
 #include "pools.h"
+#include "session.h"
 #include "stack.h"
 #include "stack_table.h"
 #include "thread.h"
@@ -30,47 +30,88 @@ static _Atomic uint32_t device_defined_in[NR_DEVICES];
 /* Lost events that LOST records tell of. */
 static _Atomic uint64_t nr_told;
 
+/* Lost before there was a log that counts them. */
+static _Atomic uint64_t nr_lost_early;
+
 /* ---- Into the log ---------------------------------------------------------------------------- */
 
-static bool put(struct vs_thread_state *self, const struct vs_record *record)
+static uint32_t padded(uint32_t size)
 {
-	size_t size = vs_codec_put_record(self->scratch->bytes, record);
-
-	return vs_live_log_push(self->log, &self->claim, self->scratch->bytes, (uint32_t)size);
+	return (VS_LIVE_RECORD_HEAD + size + 7) & ~7u;
 }
 
-/* A definition; without it, the event that needs it cannot be kept. */
-static bool define(struct vs_thread_state *self, const struct vs_record *record)
+/* Room for a record of `size` bytes, stamped now, or NULL. */
+static inline struct vs_live_record *begin_record(struct vs_thread_state *self, uint32_t size)
 {
-	if (!put(self, record))
+	struct vs_live_record *record = vs_ring_begin(&self->ring, size);
+
+	if (__builtin_expect(!record, 0) && vs_session_make_room())
+		record = vs_ring_begin(&self->ring, size);
+	return record;
+}
+
+/* An event: its struct of record.h. Inlined with a size that the compiler knows. */
+static inline __attribute__((always_inline)) bool put_event(struct vs_thread_state *self,
+							    enum vs_record_type type,
+							    const void *body, uint32_t size)
+{
+	struct vs_live_record *record = begin_record(self, padded(size));
+
+	if (__builtin_expect(!record, 0))
+		return false;
+	record->type = (uint8_t)type;
+	record->flags = 0;
+	memcpy(record + 1, body, size);
+	vs_ring_end(&self->ring, record);
+	return true;
+}
+
+/* A definition; without it, the event that needs it cannot be kept, nor needs any other. */
+static bool define(struct vs_thread_state *self, const struct vs_record *definition)
+{
+	struct vs_live_record *record;
+	uint32_t size;
+
+	if (self->is_short)
+		return false;
+	size = (uint32_t)vs_codec_put_record(self->scratch->bytes, definition);
+	record = begin_record(self, padded(size));
+	if (!record) {
 		self->is_short = true;
-	return !self->is_short;
+		return false;
+	}
+	record->type = (uint8_t)definition->type;
+	record->flags = VS_LIVE_ENCODED;
+	memcpy(record + 1, self->scratch->bytes, size);
+	vs_ring_end(&self->ring, record);
+	return true;
 }
 
-static void define_thread(struct vs_thread_state *self)
+/* A ring in this recording's log, and a name for it. */
+static bool open_ring(struct vs_thread_state *self, struct vs_live_log *log)
 {
-	uint32_t recording = vs_lifecycle_recording();
 	char name[17] = "";
 	struct vs_record record = {.type = VS_RECORD_THREAD};
 
-	if (self->defined_in == recording)
-		return;
+	if (!vs_ring_open(&self->ring, log, self->base.id) &&
+	    !(vs_session_make_room() && vs_ring_open(&self->ring, log, self->base.id)))
+		return false;
+	self->spare_stack = VS_NO_ID; /* numbers start anew with the recording */
+	self->defined_in = vs_lifecycle_recording();
 	prctl(PR_GET_NAME, name);
 	record.thread_name.id = self->base.id;
 	record.thread_name.tid = (uint32_t)syscall(SYS_gettid);
 	record.thread_name.name.bytes = name;
 	record.thread_name.name.size = (uint32_t)strlen(name);
-	if (!define(self, &record))
-		return;
-	self->spare_stack = VS_NO_ID; /* numbers start anew with the recording */
-	self->defined_in = recording;
+	/* The first of its ring, which has room for it. */
+	return define(self, &record);
 }
 
 /* Says how much was lost since it was last said, if there is room now. */
 static void tell_lost(struct vs_thread_state *self)
 {
-	struct vs_record record = {.type = VS_RECORD_LOST, .thread = self->base.id};
-	uint64_t lost = vs_live_log_get_lost(self->log);
+	struct vs_lost record;
+	uint64_t lost = vs_live_log_get_lost(self->ring.log);
 	uint64_t told = atomic_load_explicit(&nr_told, memory_order_relaxed);
 
 	/* The exchange: two threads never tell of the same loss. */
@@ -78,9 +119,8 @@ static void tell_lost(struct vs_thread_state *self)
 	    !atomic_compare_exchange_strong_explicit(&nr_told, &told, lost, memory_order_relaxed,
 						     memory_order_relaxed))
 		return;
-	record.time_ns = vs_clock_now_ns() - vs_lifecycle_start_ns();
-	record.lost.nr_events = lost - told;
-	if (!put(self, &record))
+	record.nr_events = lost - told;
+	if (!put_event(self, VS_RECORD_LOST, &record, sizeof(record)))
 		atomic_fetch_sub_explicit(&nr_told, lost - told, memory_order_relaxed);
 }
 
@@ -92,74 +132,108 @@ static void leave(struct vs_thread_state *self)
 	errno = self->saved_errno;
 }
 
+/* The rare half of enter(): the first event of a thread, or of the whole recording. */
+static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self)
+{
+	struct vs_live_log *log = vs_lifecycle_get_log();
+
+	if (!log)
+		return false;
+	if (self->defined_in == vs_lifecycle_recording())
+		return true;
+	vs_live_log_add_lost(log,
+			     atomic_exchange_explicit(&nr_lost_early, 0, memory_order_relaxed));
+	vs_ring_forget(&self->ring);
+	if (vs_thread_prepare(self) && open_ring(self, log))
+		return true;
+	vs_live_log_add_lost(log, 1);
+	vs_drain_wake();
+	return false;
+}
+
 /* Into the recorder; false: there is nothing to write to. */
 static bool enter(struct vs_thread *thread)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 
-	self->saved_errno = errno;
+	/* A handler before the second of these has the recorder to itself, and leaves its own frame
+	 * behind; one after it is turned away, and asks for the frame. */
 	self->inside = __builtin_frame_address(0);
-	self->is_short = false;
+	atomic_signal_fence(memory_order_seq_cst);
 	self->base.is_inside = true;
 	atomic_signal_fence(memory_order_seq_cst);
+	self->inside = __builtin_frame_address(0);
+	self->saved_errno = errno;
+	self->is_short = false;
 	vs_message_flush();
-	self->log = vs_lifecycle_get_log();
-	if (!self->log)
-		goto leave_recorder;
-	if (!vs_thread_prepare(self)) {
-		vs_live_log_add_lost(self->log);
-		goto leave_recorder;
+	if (__builtin_expect(
+		    !vs_lifecycle_is_open() || self->defined_in != vs_lifecycle_recording(), 0) &&
+	    !begin_thread(self)) {
+		leave(self);
+		return false;
 	}
-	define_thread(self);
-	if (vs_live_log_get_lost(self->log) && !self->is_short)
+	if (__builtin_expect(vs_live_log_get_lost(self->ring.log) != 0, 0))
 		tell_lost(self);
 	return true;
-leave_recorder:
+}
+
+/* Out of the recorder, whether the event was kept or not. */
+static void finish(struct vs_thread_state *self, bool is_kept)
+{
+	if (__builtin_expect(!is_kept, 0)) {
+		vs_live_log_add_lost(self->ring.log, 1);
+		vs_drain_wake();
+	}
+	if (__builtin_expect(self->ring.has_moved, 0)) {
+		self->ring.has_moved = false;
+		if (vs_ring_is_log_filling(&self->ring))
+			vs_drain_wake();
+	}
 	leave(self);
-	return false;
 }
 
 /* The event itself, stamped now, and out of the recorder. */
-static void finish(struct vs_thread *thread, struct vs_record *record)
+static inline __attribute__((always_inline)) void write_event(struct vs_thread *thread,
+							      enum vs_record_type type,
+							      const void *body, uint32_t size)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 
-	record->thread = self->base.id;
-	record->time_ns = vs_clock_now_ns() - vs_lifecycle_start_ns();
-	if (self->is_short || !put(self, record))
-		vs_live_log_add_lost(self->log);
-	if (vs_live_log_is_filling(self->log))
-		vs_drain_wake();
-	leave(self);
+	finish(self, !self->is_short && put_event(self, type, body, size));
 }
 
 /* ---- Definitions that events need ------------------------------------------------------------ */
 
-static uint32_t use_name(struct vs_thread *thread, uint32_t number)
+/* Each of these has a rare half of its own: a whole record is a lot to clear at every event. */
+
+static __attribute__((noinline)) void define_name(struct vs_thread_state *self, uint32_t number)
 {
-	struct vs_thread_state *self = (struct vs_thread_state *)thread;
-	uint32_t recording = vs_lifecycle_recording();
 	struct vs_record record = {.type = VS_RECORD_NAME, .name.id = number};
 
-	if (number == VS_NO_ID || vs_names_is_defined(number, recording))
-		return number;
 	record.name.text = vs_names_text(number);
 	if (define(self, &record))
-		vs_names_set_defined(number, recording);
+		vs_names_set_defined(number, vs_lifecycle_recording());
+}
+
+static uint32_t use_name(struct vs_thread *thread, uint32_t number)
+{
+	if (number != VS_NO_ID && !vs_names_is_defined(number, vs_lifecycle_recording()))
+		define_name((struct vs_thread_state *)thread, number);
 	return number;
+}
+
+static __attribute__((noinline)) void define_pool(struct vs_thread_state *self, uint32_t number)
+{
+	struct vs_record record = {.type = VS_RECORD_POOL};
+
+	if (vs_pools_get(number, &record.pool) && define(self, &record))
+		vs_pools_set_defined(number, vs_lifecycle_recording());
 }
 
 static uint32_t use_pool(struct vs_thread *thread, uint32_t number)
 {
-	struct vs_thread_state *self = (struct vs_thread_state *)thread;
-	uint32_t recording = vs_lifecycle_recording();
-	struct vs_record record = {.type = VS_RECORD_POOL};
-
-	if (number == VS_NO_ID || vs_pools_is_defined(number, recording) ||
-	    !vs_pools_get(number, &record.pool))
-		return number;
-	if (define(self, &record))
-		vs_pools_set_defined(number, recording);
+	if (number != VS_NO_ID && !vs_pools_is_defined(number, vs_lifecycle_recording()))
+		define_pool((struct vs_thread_state *)thread, number);
 	return number;
 }
 
@@ -179,8 +253,9 @@ static void define_modules(struct vs_thread_state *self, const struct vs_stack *
 	}
 }
 
-static uint32_t define_stack(struct vs_thread_state *self, const struct vs_stack_table_key *key,
-			     const struct vs_stack *stack)
+static __attribute__((noinline)) uint32_t define_stack(struct vs_thread_state *self,
+						       const struct vs_stack_table_key *key,
+						       const struct vs_stack *stack)
 {
 	struct vs_record record = {.type = VS_RECORD_STACK, .stack = *stack};
 
@@ -203,7 +278,8 @@ static uint32_t use_stack(struct vs_thread *thread)
 	struct vs_stack_table_key key;
 	struct vs_stack stack;
 
-	if (thread->stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks)
+	/* The stack of an event that is lost already would only use up a number. */
+	if (thread->stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short)
 		return thread->stack;
 	vs_stack_capture(self, &stack);
 	if (stack.nr_frames == 0)
@@ -212,6 +288,12 @@ static uint32_t use_stack(struct vs_thread *thread)
 	if (thread->stack == VS_NO_ID)
 		thread->stack = define_stack(self, &key, &stack);
 	return thread->stack;
+}
+
+/* Who gave memory back is rarely asked, and costs as much as who took it. */
+static uint32_t use_free_stack(struct vs_thread *thread)
+{
+	return vs_lifecycle_settings()->free_stacks ? use_stack(thread) : VS_NO_ID;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -227,12 +309,12 @@ uint32_t vs_recorder_name(const char *text)
 void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,
 			   uint64_t address, uint64_t size, uint32_t pool, uint32_t context)
 {
-	struct vs_record record = {.type = VS_RECORD_ALLOC};
+	struct vs_alloc event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.alloc = (struct vs_alloc){
+	event = (struct vs_alloc){
 		.kind = kind,
 		.device = device,
 		.address = address,
@@ -242,48 +324,47 @@ void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uin
 		.stack = use_stack(self),
 		.api = use_name(self, self->api),
 	};
-	finish(self, &record);
+	write_event(self, VS_RECORD_ALLOC, &event, sizeof(event));
 }
 
 void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address)
 {
-	struct vs_record record = {.type = VS_RECORD_FREE};
+	struct vs_free event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.free = (struct vs_free){
+	event = (struct vs_free){
 		.kind = kind,
 		.address = address,
-		.stack = use_stack(self),
+		.stack = use_free_stack(self),
 		.api = use_name(self, self->api),
 	};
-	finish(self, &record);
+	write_event(self, VS_RECORD_FREE, &event, sizeof(event));
 }
 
 void vs_recorder_take_back_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address,
 				uint32_t error)
 {
-	struct vs_record record = {.type = VS_RECORD_FREE_FAILED};
+	struct vs_free_failed event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.free_failed =
-		(struct vs_free_failed){.kind = kind, .address = address, .error = error};
-	finish(self, &record);
+	event = (struct vs_free_failed){.kind = kind, .address = address, .error = error};
+	write_event(self, VS_RECORD_FREE_FAILED, &event, sizeof(event));
 }
 
 void vs_recorder_add_failure(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,
 			     uint64_t size, uint32_t error, uint64_t free_size, uint64_t total_size,
 			     uint32_t pool)
 {
-	struct vs_record record = {.type = VS_RECORD_ALLOC_FAILED};
+	struct vs_alloc_failed event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.alloc_failed = (struct vs_alloc_failed){
+	event = (struct vs_alloc_failed){
 		.kind = kind,
 		.device = device,
 		.size = size,
@@ -294,19 +375,17 @@ void vs_recorder_add_failure(struct vs_thread *self, enum vs_memory_kind kind, u
 		.stack = use_stack(self),
 		.api = use_name(self, self->api),
 	};
-	finish(self, &record);
+	write_event(self, VS_RECORD_ALLOC_FAILED, &event, sizeof(event));
 }
 
 static void add_reserve(struct vs_thread *self, enum vs_record_type type, uint64_t address,
 			uint64_t size)
 {
-	struct vs_record record = {.type = type};
+	struct vs_reserve event = {.address = address, .size = size};
 
 	self->nr_events++;
-	if (!enter(self))
-		return;
-	record.reserve = (struct vs_reserve){.address = address, .size = size};
-	finish(self, &record);
+	if (enter(self))
+		write_event(self, type, &event, sizeof(event));
 }
 
 void vs_recorder_add_reserve(struct vs_thread *self, uint64_t address, uint64_t size)
@@ -321,13 +400,9 @@ void vs_recorder_add_unreserve(struct vs_thread *self, uint64_t address, uint64_
 
 static void add_map(struct vs_thread *self, enum vs_record_type type, const struct vs_map *map)
 {
-	struct vs_record record = {.type = type};
-
 	self->nr_events++;
-	if (!enter(self))
-		return;
-	record.map = *map;
-	finish(self, &record);
+	if (enter(self))
+		write_event(self, type, map, sizeof(*map));
 }
 
 void vs_recorder_add_map(struct vs_thread *self, uint64_t address, uint64_t size, uint64_t handle,
@@ -350,14 +425,13 @@ void vs_recorder_add_unmap(struct vs_thread *self, uint64_t address, uint64_t si
 void vs_recorder_add_context(struct vs_thread *self, enum vs_context_change change,
 			     uint32_t context, uint32_t device)
 {
-	struct vs_record record = {.type = VS_RECORD_CONTEXT};
+	struct vs_context event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.context =
-		(struct vs_context){.change = change, .context = context, .device = device};
-	finish(self, &record);
+	event = (struct vs_context){.change = change, .context = context, .device = device};
+	write_event(self, VS_RECORD_CONTEXT, &event, sizeof(event));
 }
 
 uint32_t vs_recorder_context(uint64_t handle)
@@ -415,17 +489,17 @@ uint32_t vs_recorder_driver_pool(uint64_t handle, uint32_t device)
 void vs_recorder_add_pool_state(struct vs_thread *self, uint32_t pool, uint64_t reserved_size,
 				uint64_t used_size)
 {
-	struct vs_record record = {.type = VS_RECORD_POOL_STATE};
+	struct vs_pool_state event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.pool_state = (struct vs_pool_state){
+	event = (struct vs_pool_state){
 		.pool = use_pool(self, pool),
 		.reserved_size = reserved_size,
 		.used_size = used_size,
 	};
-	finish(self, &record);
+	write_event(self, VS_RECORD_POOL_STATE, &event, sizeof(event));
 }
 
 uint32_t vs_recorder_create_pool(struct vs_thread *self, enum vs_pool_owner owner, const char *name,
@@ -450,15 +524,15 @@ uint32_t vs_recorder_create_pool(struct vs_thread *self, enum vs_pool_owner owne
 
 void vs_recorder_end_pool(struct vs_thread *self, uint32_t pool)
 {
-	struct vs_record record = {.type = VS_RECORD_POOL_END};
+	struct vs_pool_end event;
 
 	if (pool == VS_NO_ID)
 		return;
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.pool_end.pool = use_pool(self, pool);
-	finish(self, &record);
+	event.pool = use_pool(self, pool);
+	write_event(self, VS_RECORD_POOL_END, &event, sizeof(event));
 }
 
 void vs_recorder_end_driver_pool(struct vs_thread *self, uint64_t handle)
@@ -468,87 +542,85 @@ void vs_recorder_end_driver_pool(struct vs_thread *self, uint64_t handle)
 
 void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t address, uint64_t size)
 {
-	struct vs_record record = {.type = VS_RECORD_BLOCK_ALLOC};
+	struct vs_block_alloc event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.block_alloc = (struct vs_block_alloc){
+	event = (struct vs_block_alloc){
 		.pool = use_pool(self, pool),
 		.address = address,
 		.size = size,
 		.stack = use_stack(self),
 	};
-	finish(self, &record);
+	write_event(self, VS_RECORD_BLOCK_ALLOC, &event, sizeof(event));
 }
 
 void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address)
 {
-	struct vs_record record = {.type = VS_RECORD_BLOCK_FREE};
+	struct vs_block_free event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.block_free = (struct vs_block_free){
+	event = (struct vs_block_free){
 		.pool = use_pool(self, pool),
 		.address = address,
-		.stack = use_stack(self),
+		.stack = use_free_stack(self),
 	};
-	finish(self, &record);
+	write_event(self, VS_RECORD_BLOCK_FREE, &event, sizeof(event));
 }
 
 void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size)
 {
-	struct vs_record record = {.type = VS_RECORD_BLOCK_FAILED};
+	struct vs_block_failed event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.block_failed = (struct vs_block_failed){
+	event = (struct vs_block_failed){
 		.pool = use_pool(self, pool), .size = size, .stack = use_stack(self)};
-	finish(self, &record);
+	write_event(self, VS_RECORD_BLOCK_FAILED, &event, sizeof(event));
 }
 
 /* ---- Phases ---------------------------------------------------------------------------------- */
 
 void vs_recorder_push_phase(struct vs_thread *self, const char *name)
 {
-	struct vs_record record = {.type = VS_RECORD_PHASE_PUSH};
+	struct vs_phase_push event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.phase_push.name = use_name(self, vs_names_get(name));
-	finish(self, &record);
+	event.name = use_name(self, vs_names_get(name));
+	write_event(self, VS_RECORD_PHASE_PUSH, &event, sizeof(event));
 }
 
 void vs_recorder_pop_phase(struct vs_thread *self)
 {
-	struct vs_record record = {.type = VS_RECORD_PHASE_POP};
-
 	self->nr_events++;
 	if (enter(self))
-		finish(self, &record);
+		write_event(self, VS_RECORD_PHASE_POP, "", 0);
 }
 
 void vs_recorder_add_step(struct vs_thread *self, uint64_t number)
 {
-	struct vs_record record = {.type = VS_RECORD_STEP, .step.number = number};
+	struct vs_step event = {.number = number};
 
 	self->nr_events++;
 	if (enter(self))
-		finish(self, &record);
+		write_event(self, VS_RECORD_STEP, &event, sizeof(event));
 }
 
 void vs_recorder_add_mark(struct vs_thread *self, const char *name)
 {
-	struct vs_record record = {.type = VS_RECORD_MARK};
+	struct vs_mark event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	record.mark.name = use_name(self, vs_names_get(name));
-	finish(self, &record);
+	event.name = use_name(self, vs_names_get(name));
+	write_event(self, VS_RECORD_MARK, &event, sizeof(event));
 }
 
 /* ---- Not for hooks --------------------------------------------------------------------------- */
@@ -558,27 +630,32 @@ void vs_recorder_clear(void)
 	vs_stack_table_clear();
 	vs_modules_clear();
 	atomic_store_explicit(&nr_told, 0, memory_order_relaxed);
+	atomic_store_explicit(&nr_lost_early, 0, memory_order_relaxed);
+}
+
+void vs_recorder_lose_event(void)
+{
+	struct vs_live_log *log = vs_lifecycle_peek_log();
+
+	if (log)
+		vs_live_log_add_lost(log, 1);
+	else
+		atomic_fetch_add_explicit(&nr_lost_early, 1, memory_order_relaxed);
 }
 
 void vs_recorder_check_modules(void)
 {
 	struct vs_thread_state *self = vs_thread_self();
-	struct vs_record record = {.type = VS_RECORD_MODULE_END};
-	uint32_t number;
+	struct vs_module_end event;
 
+	/* First, and whatever was unloaded: not every stack was written, nor every module. */
+	vs_stack_forget_code();
 	if (!vs_lifecycle_peek_log() || self->base.is_inside || !enter(&self->base))
 		return;
-	/* A stack that had no number left may have had frames anywhere. */
-	if (vs_stack_table_get_overflow())
-		vs_stack_forget_code();
-	while ((number = vs_modules_take_unloaded()) != VS_NO_ID) {
-		vs_stack_forget_code();
+	while ((event.id = vs_modules_take_unloaded()) != VS_NO_ID) {
 		vs_stack_table_expire();
-		record.thread = self->base.id;
-		record.time_ns = vs_clock_now_ns() - vs_lifecycle_start_ns();
-		record.module_end.id = number;
-		if (!put(self, &record))
-			vs_live_log_add_lost(self->log);
+		if (!put_event(self, VS_RECORD_MODULE_END, &event, sizeof(event)))
+			vs_live_log_add_lost(self->ring.log, 1);
 	}
 	leave(self);
 }

@@ -75,6 +75,10 @@ void vs_recorder_add_mark(struct vs_thread *self, const char *name);
 
 /* ---- Not for hooks: for the rest of the recorder ---- */
 
+/* An event that cannot be recorded, because its thread is in the recorder already. Any thread,
+ * signal handlers too. */
+void vs_recorder_lose_event(void);
+
 /* Some library was unloaded: says which modules of the trace are gone. Any thread, anywhere. */
 void vs_recorder_check_modules(void);
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,17 +46,19 @@ static const struct {
 
 /*
  * Not by dlsym or dlvsym: those names mean ourselves in here. libc's own table has them; before
- * glibc 2.34 libdl's had.
+ * glibc 2.34 libdl's had. A sanitizer in the program comes by here while it looks for the functions
+ * that it interposes, none of which can be called by then: so libc is found by a function that is
+ * nobody else's, and not by going through all objects.
  */
 static void *find_in_libc(const char *name)
 {
-	static const char *const sonames[] = {"libc.so.6", "libdl.so.2"};
 	struct vs_loaded_object object;
 	void *function = NULL;
 
-	for (unsigned i = 0; i < 2 && !function; i++)
-		if (vs_loaded_object_find(sonames[i], &object))
-			function = vs_loaded_object_get_function(&object, name);
+	if (vs_loaded_object_at((const void *)(uintptr_t)gnu_get_libc_version, &object))
+		function = vs_loaded_object_get_function(&object, name);
+	if (!function && vs_loaded_object_find("libdl.so.2", &object))
+		function = vs_loaded_object_get_function(&object, name);
 	return function;
 }
 

@@ -25,6 +25,12 @@ static struct {
 } runtimes[MAX_RUNTIMES];
 
 /*
+ * A runtime that has no slot, for the call at hand. initial-exec: the general model may allocate at
+ * a thread's first use.
+ */
+static _Thread_local struct vs_runtime spare __attribute__((tls_model("initial-exec")));
+
+/*
  * What was found for a calling object. Each entry is written once; an object that is gone leaves
  * its entry, and a later one at the same place with other libraries is told by the check that its
  * runtime is alive. A full table means that callers are looked up each time.
@@ -77,7 +83,8 @@ static const struct vs_runtime *get_runtime(const struct vs_loaded_object *objec
 		atomic_store_explicit(&runtimes[i].state, READY, memory_order_release);
 		return runtime;
 	}
-	return NULL;
+	fill(&spare, object);
+	return &spare;
 }
 
 /* The runtime that holds an address, if one does. */
@@ -140,7 +147,7 @@ const struct vs_runtime *vs_runtimes_get(const void *return_address)
 	if (runtime && vs_loaded_object_is_alive(&runtime->object))
 		return runtime;
 	runtime = find_runtime(&object);
-	if (caller && runtime)
+	if (caller && runtime && runtime != &spare)
 		atomic_store_explicit(&caller->runtime, runtime, memory_order_release);
 	return runtime;
 }
@@ -153,7 +160,7 @@ bool vs_runtimes_offer(const struct vs_loaded_object *object)
 	if (vs_loaded_object_find(SONAME_START, &first) != 1)
 		return false;
 	runtime = get_runtime(object);
-	if (!runtime)
+	if (runtime == &spare)
 		return false;
 	before = atomic_load_explicit(&looked_up, memory_order_acquire);
 	if (before && before != runtime && vs_loaded_object_is_alive(&before->object))

@@ -3,37 +3,59 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "compose.h"
 #include "info.h"
+#include "merge.h"
 #include "message.h"
 #include "output.h"
 #include "private_library.h"
+#include "ring.h"
+#include "size_limit.h"
 #include "writer.h"
 
-#define SHM_FOLDER     "/dev/shm"
-#define BUFFER_SIZE    (64u << 10)
-#define NR_LAST_CHANCE 1000
-#define HIGH_FD        500 /* out of the way of programs that count on small ones */
+#define SHM_FOLDER "/dev/shm"
+#define HIGH_FD    500 /* out of the way of programs that count on small ones */
 
-static struct {
+/* Of the log's chunks; the rest comes when it is needed. */
+#define FIRST_SIZE (8u << 20)
+
+/* How often the end is looked at again because a thread is in the middle of a record. */
+#define NR_LAST_CHANCE 1000
+
+/* A trace that grows slowly is written out now and then, for those who look at it alone. */
+#define FLUSH_NS UINT64_C(30000000000)
+
+/* How long a disk that was full is left alone. */
+#define RETRY_NS UINT64_C(1000000000)
+
+static struct session {
 	struct vs_live_log log;
-	struct vs_writer *writer; /* NULL: not open, or given up */
-	bool is_parked;
-	uint64_t position;   /* what lies below was handed to the writer */
-	uint64_t nr_records; /* so many */
+	struct vs_merge *merge;
+	struct vs_writer *writer;    /* NULL: not attached, or given up */
+	struct vs_size_limit *limit; /* NULL: none */
+	uint64_t max_size;           /* 0: no limit */
+	bool is_bare;
+	bool is_open;     /* there are files */
+	bool is_given_up; /* the trace is gone: nothing can be written any more */
 	bool has_own_files;
+	uint64_t nr_events;  /* in the file's EVENTS blocks */
+	uint64_t nr_pending; /* handed to the writer, of those */
+	uint32_t next_node;  /* of the trace's stacks, for the next writer */
+	uint64_t flushed_ns; /* when it was last written out */
+	uint64_t failed_ns;  /* when that last failed; 0: it did not */
+	bool has_told;       /* that it failed */
+	struct vs_clock_instant start;
 	int fd; /* the writer's; only looked at */
 	dev_t device;
 	ino_t inode;
 	char path[PATH_MAX];
 	char log_path[PATH_MAX];
-	uint8_t buffer[BUFFER_SIZE];
 } session;
 
 static const char *error_text(int error)
@@ -105,17 +127,23 @@ bool vs_session_is_deserted(void)
 	return fields.state == 'Z' && fields.nr_threads == 2;
 }
 
-static void collect_facts(struct vs_live_log_facts *facts, const struct vs_settings *settings)
+static void collect_facts(struct vs_live_log_facts *facts, const struct vs_session_plan *plan)
 {
 	uint64_t fallback[2] = {vs_clock_wall_ns(), (uint64_t)getpid()};
+	struct vs_clock_instant now;
 	struct stat_fields fields;
 	struct stat namespace;
 
 	read_stat(&fields);
+	vs_clock_get_instant(&now);
 	memset(facts, 0, sizeof(*facts));
 	facts->trace_path = session.path;
-	facts->ring_size = settings->ring_size;
+	facts->first_size = FIRST_SIZE;
+	facts->max_size = plan->settings->log_size;
 	facts->start_ticks = fields.start_ticks;
+	facts->clock = vs_clock_is_tsc ? VS_LIVE_CLOCK_TSC : VS_LIVE_CLOCK_MONOTONIC;
+	facts->start = vs_clock_anchor(&plan->start, &plan->start);
+	facts->now = vs_clock_anchor(&now, &plan->start);
 	if (stat("/proc/self/ns/pid", &namespace) == 0)
 		facts->pid_namespace = namespace.st_ino;
 	if (getrandom(facts->identity, sizeof(facts->identity), GRND_NONBLOCK) !=
@@ -210,29 +238,10 @@ static int write_info(const struct vs_session_plan *plan, const struct vs_live_l
 	err = err ? err : add_number(VS_INFO_UID, getuid());
 	err = err ? err : add_number(VS_INFO_START, plan->start_wall_ns);
 	err = err ? err : add_number(VS_INFO_PAGE_SIZE, (uint64_t)sysconf(_SC_PAGESIZE));
+	if (settings->max_size)
+		err = err ? err : add_number(VS_INFO_MAX_SIZE, settings->max_size);
 	err = err ? err : add_kept_variables(settings);
 	return err ? err : vs_writer_flush(session.writer);
-}
-
-/* Remembers which file the descriptor is, where the program could close it. */
-static int guard_fd(int fd)
-{
-	struct stat file;
-	int high;
-
-	if (!session.has_own_files) {
-		high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-		if (high >= 0) {
-			close(fd);
-			fd = high;
-		}
-	}
-	session.fd = fd;
-	if (fstat(fd, &file) == 0) {
-		session.device = file.st_dev;
-		session.inode = file.st_ino;
-	}
-	return fd;
 }
 
 static void say_cannot(const char *what, const char *path, int error)
@@ -240,43 +249,68 @@ static void say_cannot(const char *what, const char *path, int error)
 	vs_message_post("nothing is recorded: ", what, " ", path, ": ", error_text(error), NULL);
 }
 
+/* Header and INFO, so that the log is believed from its first record on. */
+static int write_head(const struct vs_session_plan *plan, const struct vs_live_log_facts *facts,
+		      bool is_elsewhere, int fd)
+{
+	int err;
+
+	err = vs_writer_create(&session.writer, fd, NULL);
+	if (err)
+		return err;
+	err = write_info(plan, facts, is_elsewhere);
+	vs_writer_abandon(session.writer);
+	session.writer = NULL;
+	return err;
+}
+
+static void remember_file(int fd)
+{
+	struct stat file;
+
+	if (fstat(fd, &file) == 0) {
+		session.device = file.st_dev;
+		session.inode = file.st_ino;
+	}
+}
+
 int vs_session_open(const struct vs_session_plan *plan)
 {
 	struct vs_live_log_facts facts;
 	bool is_elsewhere;
-	int fd, err;
+	int fd, err, saved;
 
-	session.has_own_files = plan->has_own_files;
-	session.position = 0;
-	session.nr_records = 0;
-	session.is_parked = false;
+	memset(&session, 0, offsetof(struct session, path));
+	session.fd = -1;
+	session.is_bare = plan->is_bare;
+	session.max_size = plan->settings->max_size;
+	session.next_node = 1;
+	session.start = plan->start;
 	err = vs_output_open(plan->settings, session.path, &fd);
 	if (err) {
 		say_cannot("cannot make the trace", session.path, errno);
 		return err;
 	}
-	fd = guard_fd(fd);
-	collect_facts(&facts, plan->settings);
+	remember_file(fd);
+	vs_clock_init();
+	collect_facts(&facts, plan);
 	err = make_log(&facts, &is_elsewhere);
 	if (err) {
-		say_cannot("cannot make the log", session.log_path, errno);
+		saved = errno;
+		say_cannot("cannot make the log", session.log_path, saved);
 		close(fd);
 		goto remove_trace;
 	}
-	err = vs_writer_create(&session.writer, fd,
-			       plan->is_bare ? NULL : vs_private_library_zlib());
-	if (err)
+	err = write_head(plan, &facts, is_elsewhere, fd);
+	if (err) {
+		say_cannot("cannot write the trace", session.path, errno);
 		goto remove_log;
-	err = write_info(plan, &facts, is_elsewhere);
-	if (err)
-		goto abandon_writer;
+	}
+	session.flushed_ns = vs_clock_now_ns();
+	session.is_open = true;
 	vs_output_add_to_index(plan->settings, session.path);
 	return 0;
-abandon_writer:
-	vs_writer_abandon(session.writer);
-	session.writer = NULL;
 remove_log:
-	say_cannot("cannot write the trace", session.path, errno);
 	unlink(session.log_path);
 	vs_live_log_detach(&session.log);
 remove_trace:
@@ -289,133 +323,299 @@ struct vs_live_log *vs_session_log(void)
 	return &session.log;
 }
 
-/* ---- From the log into the trace ------------------------------------------------------------- */
+bool vs_session_make_room(void)
+{
+	return vs_live_log_grow(&session.log, session.log_path);
+}
 
+/* ---- The file, in the thread that writes it -------------------------------------------------- */
+
+static void give_up(const char *why)
+{
+	vs_message_post("the trace ", session.path, " ", why, "; its log keeps what fits", NULL);
+	session.is_given_up = true;
+}
+
+/* Somebody wants the trace gone: then its log is of no use, and takes no more room. */
+static void stop(void)
+{
+	vs_message_post("the trace ", session.path, " was removed: nothing is recorded any more",
+			NULL);
+	vs_live_log_unlink(&session.log, session.log_path);
+	session.is_given_up = true;
+}
+
+/* Opens the trace where it ends, if it is still the file that we made (else ENOENT). */
+static int open_trace(void)
+{
+	struct stat file;
+	int fd = open(session.path, O_WRONLY | O_CLOEXEC);
+	int high;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &file) < 0 || file.st_dev != session.device || file.st_ino != session.inode ||
+	    lseek(fd, 0, SEEK_END) < 0) {
+		close(fd);
+		errno = ENOENT;
+		return -1;
+	}
+	if (session.has_own_files)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	if (high >= 0) {
+		close(fd);
+		fd = high;
+	}
+	return fd;
+}
+
+/* Of a trace that has a greatest size. Without memory for that it goes on without. */
+static void set_limit(void)
+{
+	if (session.limit || !session.max_size)
+		return;
+	if (vs_size_limit_create(&session.limit, session.max_size)) {
+		session.limit = NULL;
+		session.max_size = 0;
+		vs_message_post("no memory to keep the trace ", session.path, " small", NULL);
+	}
+}
+
+bool vs_session_attach(bool has_own_files)
+{
+	int fd;
+
+	session.has_own_files = has_own_files;
+	if (!session.merge && vs_merge_create(&session.merge, &session.log)) {
+		give_up("cannot be written (no memory)");
+		return false;
+	}
+	set_limit();
+	fd = open_trace();
+	if (fd < 0 && errno == ENOENT) {
+		stop();
+		return false;
+	}
+	if (fd < 0) {
+		give_up("cannot be opened again");
+		return false;
+	}
+	session.fd = fd;
+	if (vs_writer_resume(&session.writer, fd,
+			     session.is_bare ? NULL : vs_private_library_zlib(), session.nr_events,
+			     session.next_node)) {
+		session.writer = NULL;
+		give_up("cannot be written (no memory)");
+		return false;
+	}
+	return true;
+}
+
+/* Whether the descriptor is still the trace. */
+static bool has_descriptor(struct stat *file)
+{
+	return fstat(session.fd, file) == 0 && file->st_dev == session.device &&
+	       file->st_ino == session.inode;
+}
+
+/* Whether the descriptor and the file are still there. */
 static bool is_still_ours(void)
 {
 	struct stat file;
 
-	return session.has_own_files ||
-	       (fstat(session.fd, &file) == 0 && file.st_dev == session.device &&
-		file.st_ino == session.inode);
+	if (!has_descriptor(&file)) {
+		session.writer = NULL; /* not closed: the descriptor is the program's now */
+		give_up("was closed by the program");
+		return false;
+	}
+	if (file.st_nlink == 0) {
+		vs_writer_abandon(session.writer); /* which frees the disk */
+		session.writer = NULL;
+		stop();
+		return false;
+	}
+	return true;
 }
 
-static void give_up(int error)
+/* ---- From the log into the trace ------------------------------------------------------------- */
+
+/* The file under the trace's name is ours: not removed, nor replaced by somebody. */
+static bool has_name(void)
 {
-	vs_message_post("the trace ", session.path, " cannot be written any more (",
-			error_text(error), "); its log keeps what fits, the rest is counted", NULL);
-	vs_writer_abandon(session.writer);
-	session.writer = NULL;
+	struct stat file;
+
+	return lstat(session.path, &file) == 0 && file.st_dev == session.device &&
+	       file.st_ino == session.inode;
 }
 
-/* Records as far as they are published; moves the log's tail over what is in the file. */
-static int take_published(void)
+/* After a flush: sees that the trace does not become too large. */
+static void keep_small(void)
 {
-	uint64_t first;
-	uint32_t nr;
-	size_t size;
-	int err = 0;
+	uint64_t nr_dropped;
+	int fd = -1;
 
-	do {
-		first = session.position;
-		size = vs_live_log_read(&session.log, &session.position, session.buffer,
-					sizeof(session.buffer), &nr);
-		session.nr_records += nr;
-		if (size)
-			err = vs_writer_add_records(session.writer, first, session.buffer, size,
-						    nr);
-		/* Small blocks compress badly, but a ring that fills cannot wait for more. */
-		if (!err && vs_live_log_is_filling(&session.log))
-			err = vs_writer_flush(session.writer);
-		if (!err)
-			vs_live_log_release(&session.log, vs_writer_get_end(session.writer));
-	} while (size && !err);
-	return err;
+	if (!session.limit || !has_name())
+		return;
+	nr_dropped =
+		vs_size_limit_keep(session.limit, session.writer, session.merge, session.path, &fd);
+	if (fd < 0)
+		return;
+	session.nr_events -= nr_dropped;
+	session.fd = fd;
+	remember_file(fd);
+}
+
+/* Writes out what the writer has; then the log may forget it. False: not now. */
+static bool flush(void)
+{
+	uint64_t now = vs_clock_now_ns();
+
+	if (session.failed_ns && now - session.failed_ns < RETRY_NS)
+		return false;
+	if (vs_writer_flush(session.writer)) {
+		if (!session.has_told)
+			vs_message_post("the trace ", session.path, " cannot be written (",
+					error_text(errno),
+					"); its log keeps what fits, the rest is counted", NULL);
+		session.has_told = true;
+		session.failed_ns = now;
+		return false;
+	}
+	session.failed_ns = 0;
+	session.flushed_ns = now;
+	session.nr_events += session.nr_pending;
+	session.nr_pending = 0;
+	vs_merge_release(session.merge);
+	keep_small();
+	return true;
+}
+
+/* Small blocks compress badly, but a log that fills cannot wait for more. */
+static bool is_time_to_flush(void)
+{
+	return vs_writer_get_nr_pending(session.writer) &&
+	       (vs_live_log_get_nr_free(&session.log) <=
+			vs_live_log_get_nr_chunks(&session.log) / 2 ||
+		atomic_load_explicit(&session.log.nr_closed, memory_order_relaxed) >=
+			VS_RING_NR_CLOSED ||
+		vs_clock_now_ns() - session.flushed_ns >= FLUSH_NS);
+}
+
+static void set_anchor(void)
+{
+	struct vs_clock_instant now;
+	struct vs_live_anchor anchor;
+
+	vs_clock_get_instant(&now);
+	anchor = vs_clock_anchor(&now, &session.start);
+	vs_live_log_set_anchor(&session.log, &anchor);
+}
+
+/* Ahead of need: threads must not have to do it. */
+static void keep_room(void)
+{
+	if (vs_live_log_get_nr_free(&session.log) <= vs_live_log_get_nr_chunks(&session.log) / 2)
+		(void)vs_session_make_room();
+}
+
+/* All records whose order is certain by now. False: the writer takes no more. */
+static bool take_published(void)
+{
+	struct vs_record record;
+	uint64_t sequence;
+	uint32_t ring;
+
+	set_anchor();
+	vs_merge_look(session.merge);
+	for (;;) {
+		/* Before the next one is taken: what is taken and not added is lost. */
+		if (vs_writer_is_full(session.writer)) {
+			keep_room();
+			if (!flush())
+				return false;
+		}
+		if (!vs_merge_next(session.merge, &record, &ring, &sequence))
+			return true;
+		vs_writer_add(session.writer, &record, ring, sequence);
+		if (!vs_record_is_event(record.type))
+			continue;
+		session.nr_pending++;
+		if (session.limit)
+			vs_size_limit_add(session.limit, &record);
+	}
 }
 
 bool vs_session_take(void)
 {
-	int err;
-
-	if (!session.writer)
+	if (session.is_given_up || !session.writer || !is_still_ours())
 		return false;
-	if (!is_still_ours()) {
-		vs_message_post("the program closed the trace ", session.path,
-				"; its log keeps what fits", NULL);
-		session.writer = NULL; /* not closed: the descriptor is the program's now */
-		return false;
-	}
-	err = take_published();
-	if (err)
-		give_up(errno);
-	return !err;
+	keep_room();
+	if (take_published() && is_time_to_flush())
+		(void)flush();
+	/* Threads that have ended since the last flush. */
+	if (session.writer && !vs_writer_get_nr_pending(session.writer))
+		vs_merge_release(session.merge);
+	return true;
 }
 
 void vs_session_park(void)
 {
 	if (!vs_session_take())
 		return;
-	if (vs_writer_flush(session.writer)) {
-		give_up(errno);
+	session.failed_ns = 0; /* the last chance of this thread */
+	if (!flush() && session.failed_ns)
 		return;
-	}
-	vs_live_log_release(&session.log, vs_writer_get_end(session.writer));
+	session.next_node = vs_writer_get_next_node(session.writer);
 	vs_writer_abandon(session.writer);
 	session.writer = NULL;
-	session.is_parked = true;
 }
 
-/* Opens the trace again, in whatever thread this is. */
-static void unpark(void)
+/* Whether all there is was handed to the writer; waits a little for threads that are late. */
+static bool take_rest(void)
 {
-	struct stat file;
-	int fd = open(session.path, O_WRONLY | O_CLOEXEC);
-
-	session.is_parked = false;
-	session.has_own_files = false;
-	if (fd < 0)
-		return;
-	if (fstat(fd, &file) < 0 || file.st_dev != session.device || file.st_ino != session.inode ||
-	    lseek(fd, 0, SEEK_END) < 0) {
-		close(fd);
-		return;
+	for (int i = 0; i < NR_LAST_CHANCE; i++) {
+		if (!is_still_ours() || !take_published())
+			return false;
+		if (vs_merge_is_empty(session.merge))
+			return true;
+		sched_yield();
 	}
-	session.fd = fd;
-	if (vs_writer_resume(&session.writer, fd, vs_private_library_zlib(), session.nr_records))
-		session.writer = NULL;
+	return false;
 }
 
 void vs_session_finish(void)
 {
-	if (session.is_parked)
-		unpark();
-	/* A thread may be about to publish; one that was stopped for good is not waited for. */
-	for (int i = 0; i < NR_LAST_CHANCE; i++) {
-		if (!vs_session_take())
-			return;
-		if (session.position == vs_live_log_get_head(&session.log))
-			break;
-		sched_yield();
-	}
-	if (session.position != vs_live_log_get_head(&session.log)) {
+	if (!session.is_open || session.is_given_up)
+		return;
+	if (!session.writer && !vs_session_attach(false))
+		return;
+	session.failed_ns = 0;
+	if (take_rest() && flush()) {
+		if (vs_writer_close(session.writer, vs_live_log_get_lost(&session.log)) == 0)
+			unlink(session.log_path);
+	} else if (session.writer) {
+		/* What could be ordered is in the trace, the rest is in the log. */
+		if (vs_writer_get_nr_pending(session.writer))
+			(void)flush();
 		vs_writer_abandon(session.writer);
-	} else if (vs_writer_flush(session.writer)) {
-		give_up(errno);
-	} else if (vs_writer_close(session.writer, vs_live_log_get_lost(&session.log)) == 0) {
-		unlink(session.log_path);
 	}
 	session.writer = NULL;
+	session.is_open = false;
 }
 
 void vs_session_detach(void)
 {
-	int fd = session.fd;
+	struct stat file;
 
 	vs_live_log_detach(&session.log);
 	/* Where descriptors are shared the child has a copy, unless the program closed it. */
-	if (session.writer && !session.has_own_files && is_still_ours())
-		close(fd);
+	if (session.writer && !session.has_own_files && has_descriptor(&file))
+		close(session.fd);
+	/* Copies of what the parent's drain may have been in the middle of: not looked at. */
 	session.writer = NULL;
-	session.is_parked = false;
+	session.merge = NULL;
+	session.limit = NULL;
+	session.is_open = false;
 	session.fd = -1;
 }

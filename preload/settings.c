@@ -8,11 +8,11 @@
 
 #include "compose.h"
 #include "info.h"
-#include "live_format.h"
 #include "message.h"
 #include "record.h"
+#include "size_limit.h"
 
-#define RING_MAX (UINT64_C(1) << 30)
+#define LOG_MAX (UINT64_C(1) << 40)
 
 /* Value of NAME in the environment, or NULL. getenv() may be the program's own. */
 static const char *find_value(char **environment, const char *name)
@@ -57,15 +57,6 @@ static uint64_t read_number(char **environment, const char *name, uint64_t min, 
 		return standard;
 	}
 	return number;
-}
-
-static uint64_t round_up_to_power(uint64_t size)
-{
-	uint64_t power = VS_SETTINGS_RING_MIN;
-
-	while (power < size)
-		power *= 2;
-	return power;
 }
 
 static void read_rank(struct vs_settings *settings, char **environment)
@@ -140,6 +131,7 @@ static void keep_variables(struct vs_settings *settings, char **environment)
 		"RANK",
 		"LOCAL_RANK",
 		"WORLD_SIZE",
+		"VRAMSCOPE_RUN",
 	};
 	size_t nr = 0;
 
@@ -154,18 +146,24 @@ static void keep_variables(struct vs_settings *settings, char **environment)
 	}
 }
 
-/* A name that is not absolute is meant from where the program starts. */
-static void read_path(char path[PATH_MAX], const char *cwd, const char *value)
+/*
+ * A name that is not absolute is meant from where the program starts. In a pattern, a % of that
+ * folder's name is nothing to fill in.
+ */
+static void read_path(char path[PATH_MAX], const char *cwd, const char *value, bool is_pattern)
 {
 	struct vs_compose text;
 
 	vs_compose_init(&text, path, PATH_MAX);
 	if (!value || !*value)
 		return;
-	if (*value != '/') {
-		vs_compose_add(&text, cwd);
-		vs_compose_add(&text, "/");
+	for (; *value != '/' && *cwd; cwd++) {
+		vs_compose_add_bytes(&text, cwd, 1);
+		if (is_pattern && *cwd == '%')
+			vs_compose_add(&text, "%");
 	}
+	if (*value != '/')
+		vs_compose_add(&text, "/");
 	vs_compose_add(&text, value);
 }
 
@@ -178,16 +176,27 @@ void vs_settings_read(struct vs_settings *settings, int argc, char **argv, char 
 		settings->cwd[0] = '\0';
 	copy_text(settings->host, sizeof(settings->host), uname(&names) == 0 ? names.nodename : "");
 	read_command(settings, argc, argv);
-	read_path(settings->output, settings->cwd, find_value(environment, "VRAMSCOPE_OUTPUT"));
-	read_path(settings->index, settings->cwd, find_value(environment, "VRAMSCOPE_INDEX"));
+	read_path(settings->output, settings->cwd, find_value(environment, "VRAMSCOPE_OUTPUT"),
+		  true);
+	read_path(settings->folder, settings->cwd, find_value(environment, "VRAMSCOPE_FOLDER"),
+		  false);
+	if (!settings->folder[0])
+		copy_text(settings->folder, sizeof(settings->folder), settings->cwd);
+	read_path(settings->index, settings->cwd, find_value(environment, "VRAMSCOPE_INDEX"),
+		  false);
+	copy_text(settings->replace, sizeof(settings->replace),
+		  find_value(environment, "VRAMSCOPE_REPLACE"));
 	read_rank(settings, environment);
 	keep_variables(settings, environment);
 	read_children(settings, environment);
 	settings->stack_depth = (uint32_t)read_number(environment, "VRAMSCOPE_STACK_DEPTH", 1,
 						      VS_STACK_MAX, VS_SETTINGS_STACK_DEPTH);
-	settings->ring_size = round_up_to_power(
-		read_number(environment, "VRAMSCOPE_RING", 1, RING_MAX, VS_LIVE_RING_SIZE));
+	settings->max_size =
+		read_number(environment, "VRAMSCOPE_MAX_SIZE", VS_SIZE_LIMIT_MIN, UINT64_MAX, 0);
+	settings->log_size =
+		read_number(environment, "VRAMSCOPE_LOG_SIZE", 1, LOG_MAX, VS_SETTINGS_LOG_SIZE);
 	settings->no_stacks = is_on(environment, "VRAMSCOPE_NO_STACKS");
+	settings->free_stacks = is_on(environment, "VRAMSCOPE_FREE_STACKS");
 	settings->no_pools = is_on(environment, "VRAMSCOPE_NO_POOLS");
 	settings->no_hooks = is_on(environment, "VRAMSCOPE_NO_HOOKS");
 }

@@ -9,27 +9,34 @@
  * What the environment asked for, read once before the program can change it. Read-only afterwards.
  *
  *   VRAMSCOPE_OUTPUT       pattern of the trace's name: %p pid, %h host, %r rank, %% a percent sign
+ *   VRAMSCOPE_FOLDER       folder of a trace that gets no name by OUTPUT; else the current one
  *   VRAMSCOPE_INDEX        a file that gets one line for each trace: its path
+ *   VRAMSCOPE_REPLACE      files that may be replaced (output.h); the launcher says which
+ *   VRAMSCOPE_RUN          which run the trace belongs to; kept for the trace
  *   VRAMSCOPE_STACK_DEPTH  most frames of a stack, 1 to VS_STACK_MAX
  *   VRAMSCOPE_NO_STACKS    record no stacks
+ *   VRAMSCOPE_FREE_STACKS  record stacks of frees, too
  *   VRAMSCOPE_NO_POOLS     record no blocks of pools
  *   VRAMSCOPE_NO_HOOKS     hook no CUDA function
  *   VRAMSCOPE_CHILDREN=no  only the first process (and what it becomes by exec)
- *   VRAMSCOPE_RING         size of the log in bytes, rounded up to a power of two; for tests
+ *   VRAMSCOPE_MAX_SIZE     bytes that the trace may become; then its oldest events go
+ *   VRAMSCOPE_LOG_SIZE     bytes that the log may become, where the disk is slow or full
  *
- * A switch (NO_...) is on unless it is empty or 0.
+ * A switch (NO_..., FREE_STACKS) is on unless it is empty or 0.
  */
 #define VS_SETTINGS_COMMAND_MAX 16384
 #define VS_SETTINGS_STACK_DEPTH 128
-#define VS_SETTINGS_RING_MIN    (64u << 10)
+#define VS_SETTINGS_LOG_SIZE    (UINT64_C(1) << 30)
 
-/* Variables that change what an allocator does, and ranks: kept for the trace. */
+/* Variables that change what an allocator does, ranks, and the run: kept for the trace. */
 #define VS_SETTINGS_NR_KEPT  16
 #define VS_SETTINGS_KEPT_MAX 256
 
 struct vs_settings {
-	char output[PATH_MAX];  /* pattern, absolute; empty: PROGRAM.PID.vscope in cwd */
+	char output[PATH_MAX];  /* pattern, absolute; empty: PROGRAM.PID.vscope in folder */
+	char folder[PATH_MAX];  /* absolute */
 	char index[PATH_MAX];   /* empty: none */
+	char replace[PATH_MAX]; /* keys, each with a comma behind it; empty: none */
 	char cwd[PATH_MAX];     /* at the start */
 	char program[NAME_MAX]; /* argv[0] without folders */
 	char command[VS_SETTINGS_COMMAND_MAX]; /* arguments as INFO has them; those that fit */
@@ -40,8 +47,10 @@ struct vs_settings {
 		char value[VS_SETTINGS_KEPT_MAX];
 	} kept[VS_SETTINGS_NR_KEPT];
 	uint32_t stack_depth;
-	uint64_t ring_size;
+	uint64_t max_size; /* 0: no limit */
+	uint64_t log_size;
 	bool no_stacks;
+	bool free_stacks;
 	bool no_pools;
 	bool no_hooks;
 	bool no_children;

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "private_library.h"
+#include "unwind_rules.h"
 
 /* Number of the instruction pointer in libunwind. */
 #if defined(__x86_64__)
@@ -11,10 +12,10 @@
 #define REGISTER_IP 32
 #endif
 
-static const struct vs_private_library_unwind *unwind;
+static const struct vs_private_library_unwind *unwind; /* NULL: it may not be used */
 static uintptr_t own_start;
 static uintptr_t own_end;
-static atomic_bool is_outdated; /* some code that was unwound is gone */
+static atomic_bool is_outdated; /* some code that libunwind walked is gone */
 static uint32_t max_depth = VS_STACK_MAX;
 
 void vs_stack_init(uintptr_t start, uintptr_t end, uint32_t depth)
@@ -23,6 +24,7 @@ void vs_stack_init(uintptr_t start, uintptr_t end, uint32_t depth)
 	own_start = start;
 	own_end = end;
 	max_depth = depth < VS_STACK_MAX ? depth : VS_STACK_MAX;
+	vs_unwind_rules_init(true);
 	if (unwind) {
 		/*
 		 * The first walk sets libunwind up, under locks. Here no other thread can be in
@@ -38,6 +40,8 @@ static bool is_own(uint64_t address)
 {
 	return address - own_start < own_end - own_start;
 }
+
+/* ---- libunwind ------------------------------------------------------------------------------- */
 
 /*
  * Index of the first frame that is the program's. Hooks may lie on each other (cudaMalloc calls
@@ -62,7 +66,7 @@ static uint32_t find_first(const uint64_t *frames, uint32_t nr_frames, const voi
  * Frame by frame. Slower by far, but heeds vs_stack_forget_code(): backtrace keeps rules by address
  * for each thread, out of reach, and would follow the rules of code that is gone to anywhere.
  */
-static int walk(struct vs_thread_scratch *scratch)
+static int step_through(struct vs_thread_scratch *scratch)
 {
 	void *cursor = scratch->cursor;
 	unsigned long address;
@@ -79,34 +83,120 @@ static int walk(struct vs_thread_scratch *scratch)
 	return nr;
 }
 
-void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
+/*
+ * libunwind does not stop at code that nobody describes: it guesses its caller by the frame
+ * pointer, which may be anything. Returns how many frames are no guess. VS_UNWIND_IS_FOREIGN: it
+ * stopped for reasons of its own.
+ */
+static uint32_t drop_guesses(const uint64_t *frames, uint32_t nr_frames, enum vs_unwind_end *end)
+{
+	bool is_interrupted = false; /* not behind a call: unwind_rules.h */
+
+	for (uint32_t i = 0; i < nr_frames; i++) {
+		switch (vs_unwind_rule_kind(vs_unwind_rules_get(frames[i] + is_interrupted))) {
+		case VS_UNWIND_BARE:
+			*end = VS_UNWIND_IS_CUT;
+			return i + 1;
+		case VS_UNWIND_END:
+			*end = VS_UNWIND_IS_WHOLE;
+			return i + 1;
+		case VS_UNWIND_SIGNAL:
+			is_interrupted = true;
+			break;
+		default:
+			is_interrupted = false;
+			break;
+		}
+	}
+	*end = VS_UNWIND_IS_FOREIGN;
+	return nr_frames;
+}
+
+/* The program's frames among those that libunwind found. */
+static enum vs_unwind_end take_frames(const struct vs_thread_state *self, int nr_found,
+				      uint32_t *first, uint32_t *nr_frames)
+{
+	const uint64_t *frames = self->scratch->frames;
+	enum vs_unwind_end end = VS_UNWIND_IS_WHOLE;
+
+	*nr_frames = nr_found > 0 ? (uint32_t)nr_found : 0;
+	*first = find_first(frames, *nr_frames, self->base.frame);
+	*nr_frames -= *first;
+	if (VS_UNWIND_ARCH_IS_KNOWN)
+		*nr_frames = drop_guesses(frames + *first, *nr_frames, &end);
+	return *nr_frames > max_depth ? VS_UNWIND_IS_DEEP : end;
+}
+
+/* The same as vs_unwind_walk(), but where the program's frames begin is a result. */
+static enum vs_unwind_end walk_by_library(struct vs_thread_state *self, uint32_t *first,
+					  uint32_t *nr_frames)
 {
 	uint64_t *frames = self->scratch->frames;
-	uint32_t nr_frames = 0, first;
-	int found;
+	int nr_found;
 
 	_Static_assert(sizeof(void *) == sizeof(uint64_t), "frames are taken as they come");
-	*stack = (struct vs_stack){.frames = frames};
-	if (!unwind)
-		return;
-	if (atomic_load_explicit(&is_outdated, memory_order_relaxed))
-		found = walk(self->scratch);
-	else
-		found = unwind->backtrace((void **)(void *)frames, VS_THREAD_NR_FRAMES);
-	if (found > 0)
-		nr_frames = (uint32_t)found;
-	first = find_first(frames, nr_frames, self->base.frame);
-	stack->frames = frames + first;
-	stack->nr_frames = nr_frames - first;
-	stack->is_cut = nr_frames == VS_THREAD_NR_FRAMES;
-	if (stack->nr_frames > max_depth) {
-		stack->nr_frames = max_depth;
-		stack->is_cut = true;
+	if (!atomic_load_explicit(&is_outdated, memory_order_relaxed)) {
+		enum vs_unwind_end end;
+
+		nr_found = unwind->backtrace((void **)(void *)frames, VS_THREAD_NR_FRAMES);
+		end = take_frames(self, nr_found, first, nr_frames);
+		/* It gives up earlier than its own steps do. */
+		if (end != VS_UNWIND_IS_FOREIGN)
+			return end;
 	}
+	nr_found = step_through(self->scratch);
+	return take_frames(self, nr_found, first, nr_frames);
+}
+
+/* ---- Capture --------------------------------------------------------------------------------- */
+
+/* Without a hook's frame: from our own on, whose functions are taken off. */
+static enum vs_unwind_end walk_from_here(struct vs_thread_state *self, uint32_t *first,
+					 uint32_t *nr_frames)
+{
+	uint64_t *frames = self->scratch->frames;
+	enum vs_unwind_end end;
+
+	end = vs_unwind_walk(&self->scratch->unwind, __builtin_frame_address(0), frames,
+			     VS_THREAD_NR_FRAMES, nr_frames);
+	*first = find_first(frames, *nr_frames, NULL);
+	*nr_frames -= *first;
+	return end;
+}
+
+static enum vs_unwind_end walk_by_rules(struct vs_thread_state *self, uint32_t *first,
+					uint32_t *nr_frames)
+{
+	if (__builtin_expect(!self->base.frame, 0))
+		return walk_from_here(self, first, nr_frames);
+	*first = 0;
+	/* One more than wanted: is there one? */
+	return vs_unwind_walk(&self->scratch->unwind, self->base.frame, self->scratch->frames,
+			      max_depth + 1, nr_frames);
+}
+
+void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
+{
+	uint32_t first, nr_frames;
+	enum vs_unwind_end end = walk_by_rules(self, &first, &nr_frames);
+
+	if (__builtin_expect(end == VS_UNWIND_IS_FOREIGN, 0) && unwind) {
+		uint32_t nr_before = nr_frames;
+
+		end = walk_by_library(self, &first, &nr_frames);
+		if (nr_frames < nr_before)
+			end = walk_by_rules(self, &first, &nr_frames); /* it is of no use here */
+	}
+	stack->id = VS_NO_ID;
+	stack->frames = self->scratch->frames + first;
+	stack->nr_frames = nr_frames < max_depth ? nr_frames : max_depth;
+	stack->is_deep = end == VS_UNWIND_IS_DEEP || nr_frames > max_depth;
+	stack->is_cut = !stack->is_deep && end != VS_UNWIND_IS_WHOLE;
 }
 
 void vs_stack_begin_in_child(void)
 {
+	vs_unwind_rules_begin_in_child();
 	if (!unwind)
 		return;
 	/* Slower, but what guards the rules may be locked for good. */
@@ -118,11 +208,13 @@ void vs_stack_begin_in_child(void)
 
 void vs_stack_do_without(void)
 {
+	vs_unwind_rules_begin_in_child();
 	unwind = NULL;
 }
 
 void vs_stack_forget_code(void)
 {
+	vs_unwind_rules_forget();
 	atomic_store_explicit(&is_outdated, true, memory_order_relaxed);
 	if (unwind && unwind->flush && unwind->space)
 		unwind->flush(*unwind->space, 0, 0); /* 0, 0: all addresses */

@@ -4,7 +4,9 @@
 #include "thread.h"
 
 /*
- * The call stack of the outermost hook. Which unwinder does it is nobody else's business.
+ * The call stack of the outermost hook. Which unwinder does it is nobody else's business: our own
+ * (unwind.h) as a rule, which takes no lock; libunwind where code is described in a way that is
+ * beyond ours, or the processor is one we have no rules for.
  */
 
 /*
@@ -14,18 +16,23 @@
 void vs_stack_init(uintptr_t own_start, uintptr_t own_end, uint32_t depth);
 
 /*
- * Fills in *stack but for its id; frames lie in self's scratch memory until the next capture.
- * Without an unwinder the stack is empty. The own thread, inside the recorder.
+ * Fills in *stack but for its id; frames lie in self's scratch memory until the next capture. The
+ * innermost frames are kept. is_deep: there are more than the depth; is_cut: code that nobody
+ * describes is in the way. Without an unwinder the stack is empty. The own thread, inside the
+ * recorder.
  */
 void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack);
 
 /*
- * The child of a fork: another thread of the parent may have held the unwinder's lock, which then
+ * The child of a fork: another thread of the parent may have held libunwind's lock, which then
  * nobody here will ever release. Before the first capture.
  */
 void vs_stack_begin_in_child(void);
 
-/* From now on all stacks are empty. One thread: a child that may take no lock. */
+/*
+ * From now on nothing is done that takes a lock: stacks that need libunwind are cut. One thread: a
+ * child that libc knows nothing of, instead of the above.
+ */
 void vs_stack_do_without(void);
 
 /* Some code was unloaded. Any thread. */

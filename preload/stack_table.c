@@ -27,7 +27,7 @@ void vs_stack_table_expire(void)
 }
 
 /*
- * The epoch and the flag take part in the hash alone: for an old stack to be taken for a new one
+ * The epoch and the flags take part in the hash alone: for an old stack to be taken for a new one
  * with the same frames, the upper 32 bits of two hashes would have to agree by chance, and nearly
  * all of the lower ones.
  */
@@ -36,7 +36,9 @@ uint32_t vs_stack_table_find(struct vs_stack_table_key *key, const struct vs_sta
 	size_t size = stack->nr_frames * sizeof(*stack->frames);
 
 	key->epoch = atomic_load_explicit(&epoch, memory_order_seq_cst);
-	key->hash = vs_intern_hash(stack->frames, size, (uint64_t)key->epoch << 1 | stack->is_cut);
+	key->hash = vs_intern_hash(stack->frames, size,
+				   (uint64_t)key->epoch << 2 | (uint64_t)stack->is_deep << 1 |
+					   stack->is_cut);
 	return vs_intern_find(&table, key->hash, stack->frames, size);
 }
 

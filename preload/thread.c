@@ -5,6 +5,9 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "drain.h"
+#include "lifecycle.h"
+
 /*
  * Initial-exec: the library is there from the program's start, and no lazy allocation may happen
  * inside a hook. Small, because that space is scarce when it is loaded later.
@@ -15,6 +18,14 @@ static _Atomic uint32_t last_id;
 static pthread_key_t cleanup_key;
 static bool has_cleanup;
 
+/* Not a ring of the parent's, if this is a forked child. */
+static void end_ring(void)
+{
+	if (state.defined_in == vs_lifecycle_recording() && vs_ring_close(&state.ring))
+		vs_drain_wake();
+	state.defined_in = 0;
+}
+
 /*
  * The thread ends. Destructors of others may still call CUDA after this: then the scratch memory is
  * mapped again, the key is set again, and this is called again.
@@ -23,7 +34,7 @@ static void clean_up(void *scratch)
 {
 	int saved = errno;
 
-	vs_live_log_give_up(&state.claim);
+	end_ring();
 	state.scratch = NULL;
 	munmap(scratch, sizeof(struct vs_thread_scratch));
 	errno = saved;

@@ -3,8 +3,9 @@
 
 #include "codec.h"
 #include "guard.h"
-#include "live_log.h"
 #include "private_library.h"
+#include "ring.h"
+#include "unwind.h"
 
 /* More than the deepest stack: our own frames are taken off afterwards. */
 #define VS_THREAD_NR_FRAMES (VS_STACK_MAX + 32)
@@ -16,6 +17,7 @@ struct vs_thread_scratch {
 	uint8_t bytes[VS_CODEC_MAX];
 	uint64_t frames[VS_THREAD_NR_FRAMES];
 	char path[VS_THREAD_PATH_MAX];
+	struct vs_unwind_thread unwind;
 	/* For the unwinder's slow way. */
 	_Alignas(16) unsigned char context[VS_PRIVATE_LIBRARY_CONTEXT_SIZE];
 	_Alignas(16) unsigned char cursor[VS_PRIVATE_LIBRARY_CURSOR_SIZE];
@@ -23,14 +25,13 @@ struct vs_thread_scratch {
 
 /* All that is known of a thread; hooks see the first part. Only its own thread touches it. */
 struct vs_thread_state {
-	struct vs_thread base;   /* first: a pointer to it is a pointer to this */
-	uint32_t defined_in;     /* recording (vs_lifecycle_recording) that knows the thread */
-	int saved_errno;         /* of the program, while is_inside */
-	const void *inside;      /* a frame of the recorder's, while is_inside */
-	bool is_short;           /* a definition could not be kept: nor can the event */
-	uint32_t spare_stack;    /* a stack's number whose definition did not fit into the log */
-	struct vs_live_log *log; /* of the event at hand */
-	struct vs_live_log_claim claim;
+	struct vs_thread base; /* first: a pointer to it is a pointer to this */
+	uint32_t defined_in;   /* recording (vs_lifecycle_recording) that knows the thread */
+	int saved_errno;       /* of the program, while is_inside */
+	const void *inside;    /* a frame of the recorder's, while is_inside */
+	bool is_short;         /* a definition could not be kept: nor can the event */
+	uint32_t spare_stack;  /* a stack's number whose definition did not fit into the log */
+	struct vs_ring ring;   /* in the log of recording `defined_in` */
 	struct vs_thread_scratch *scratch;
 };
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "lifecycle.h"
+#include "real.h"
 #include "recorder.h"
 
 typedef int (*dlclose_function)(void *handle);
@@ -44,6 +45,7 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 	if (!real)
 		return 0; /* no loader without one: the handle just stays open */
 	result = real(handle);
+	vs_real_check();
 	/* Mostly dlclose only counts down. */
 	if (vs_lifecycle_is_begun() && vs_lifecycle_peek_log()) {
 		dl_iterate_phdr(read_count, &count);

@@ -32,6 +32,8 @@ int vs_block_get_file_header(const uint8_t *bytes, size_t size)
 	crc = vs_wire_get_le32(&in);
 	if (crc != vs_crc32_add(0, bytes, VS_FORMAT_HEADER_SIZE - sizeof(crc)))
 		return -VS_ERR_CORRUPT;
+	if (version < VS_FORMAT_VERSION)
+		return -VS_ERR_PROVISIONAL;
 	return version > VS_FORMAT_VERSION ? -VS_ERR_NEWER : 0;
 }
 
@@ -48,8 +50,9 @@ void vs_block_put_header(uint8_t out[VS_FORMAT_BLOCK_HEADER_SIZE],
 	p = vs_wire_put_le32(p, header->raw_size);
 	p = vs_wire_put_le32(p, header->nr_records);
 	p = vs_wire_put_le32(p, header->payload_crc);
-	p = vs_wire_put_le64(p, header->first);
-	p = vs_wire_put_le32(p, header->span);
+	p = vs_wire_put_le64(p, header->first_time_ns);
+	p = vs_wire_put_le64(p, header->last_time_ns);
+	p = vs_wire_put_le32(p, 0);
 	vs_wire_put_le32(p, vs_crc32_add(0, out, (size_t)(p - out)));
 }
 
@@ -69,25 +72,25 @@ int vs_block_get_header(const uint8_t bytes[VS_FORMAT_BLOCK_HEADER_SIZE],
 	found.raw_size = vs_wire_get_le32(&in);
 	found.nr_records = vs_wire_get_le32(&in);
 	found.payload_crc = vs_wire_get_le32(&in);
-	found.first = vs_wire_get_le64(&in);
-	found.span = vs_wire_get_le32(&in);
+	found.first_time_ns = vs_wire_get_le64(&in);
+	found.last_time_ns = vs_wire_get_le64(&in);
+	(void)vs_wire_get_le32(&in);
 	crc = vs_wire_get_le32(&in);
 	if (crc != vs_crc32_add(0, bytes, VS_FORMAT_BLOCK_HEADER_SIZE - sizeof(crc)))
 		return -VS_ERR_CORRUPT;
 	/* From a file that was made to fool us, not from one that was damaged. */
-	if (found.stored_size > VS_FORMAT_PAYLOAD_MAX || found.raw_size > VS_FORMAT_PAYLOAD_MAX ||
-	    found.first > UINT64_MAX - found.span)
+	if (found.stored_size > VS_FORMAT_PAYLOAD_MAX || found.raw_size > VS_FORMAT_PAYLOAD_MAX)
 		return -VS_ERR_CORRUPT;
 	*header = found;
 	return 0;
 }
 
-/* docs/trace-format.md, section 3.5 */
+/* docs/trace-format.md, section 3.7 */
 void vs_block_put_end(uint8_t out[VS_FORMAT_END_SIZE], const struct vs_block_end *end)
 {
 	uint8_t *p = out;
 
-	p = vs_wire_put_le64(p, end->nr_records);
+	p = vs_wire_put_le64(p, end->nr_events);
 	p = vs_wire_put_le64(p, end->nr_lost);
 	vs_wire_put_le32(p, end->how);
 }
@@ -98,7 +101,7 @@ int vs_block_get_end(const uint8_t *bytes, size_t size, struct vs_block_end *end
 	struct vs_wire in;
 
 	vs_wire_init(&in, bytes, size);
-	found.nr_records = vs_wire_get_le64(&in);
+	found.nr_events = vs_wire_get_le64(&in);
 	found.nr_lost = vs_wire_get_le64(&in);
 	found.how = vs_wire_get_le32(&in);
 	if (in.error)

@@ -13,7 +13,10 @@
 
 void vs_block_put_file_header(uint8_t out[VS_FORMAT_HEADER_SIZE]);
 
-/* 0, -VS_ERR_EMPTY, -VS_ERR_NOT_A_TRACE, -VS_ERR_NEWER, -VS_ERR_TRUNCATED or -VS_ERR_CORRUPT. */
+/*
+ * 0, -VS_ERR_EMPTY, -VS_ERR_NOT_A_TRACE, -VS_ERR_PROVISIONAL, -VS_ERR_NEWER, -VS_ERR_TRUNCATED or
+ * -VS_ERR_CORRUPT.
+ */
 VS_MUST_CHECK int vs_block_get_file_header(const uint8_t *bytes, size_t size);
 
 struct vs_block_header {
@@ -21,10 +24,10 @@ struct vs_block_header {
 	uint16_t flags; /* enum vs_block_flag */
 	uint32_t stored_size;
 	uint32_t raw_size;
-	uint32_t nr_records;
-	uint32_t payload_crc; /* of the stored payload */
-	uint64_t first;       /* RECORDS: positions first <= p < first + span */
-	uint32_t span;
+	uint32_t nr_records;    /* EVENTS, SNAPSHOT: events; DEFINITIONS: rows; else 0 */
+	uint32_t payload_crc;   /* of the stored payload */
+	uint64_t first_time_ns; /* EVENTS, SNAPSHOT: of the first and the last event; else 0 */
+	uint64_t last_time_ns;
 };
 
 void vs_block_put_header(uint8_t out[VS_FORMAT_BLOCK_HEADER_SIZE],
@@ -36,7 +39,7 @@ VS_MUST_CHECK int vs_block_get_header(const uint8_t bytes[VS_FORMAT_BLOCK_HEADER
 
 /* Payload of the END block. */
 struct vs_block_end {
-	uint64_t nr_records; /* in all blocks before it */
+	uint64_t nr_events; /* in all EVENTS blocks */
 	uint64_t nr_lost;
 	uint32_t how; /* enum vs_end */
 };

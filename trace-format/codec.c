@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-#include "wire.h"
-
-/* From here on records are events: time and thread stand in front of their fields. */
-#define FIRST_EVENT 16
-
 /* ---- Encoding: put_X writes a field at p and returns the place behind -------------------------
  */
 
@@ -74,9 +69,10 @@ static uint8_t *put_build_id(uint8_t *p, const struct vs_module *module)
 static uint8_t *put_frames(uint8_t *p, const struct vs_stack *stack)
 {
 	uint32_t nr_frames = stack->nr_frames < VS_STACK_MAX ? stack->nr_frames : VS_STACK_MAX;
+	bool is_deep = stack->is_deep || nr_frames < stack->nr_frames;
 	uint64_t before = 0;
 
-	*p++ = stack->is_cut || nr_frames < stack->nr_frames;
+	*p++ = (uint8_t)((stack->is_cut ? VS_STACK_CUT : 0) | (is_deep ? VS_STACK_DEEP : 0));
 	p = vs_wire_put_varint(p, nr_frames);
 	for (uint32_t i = 0; i < nr_frames; i++) {
 		p = vs_wire_put_varint(p, vs_wire_fold_sign(stack->frames[i] - before));
@@ -99,27 +95,30 @@ static uint8_t *put_fields(uint8_t *p, const struct vs_record *record)
 	return p;
 }
 
+size_t vs_codec_put_frame(uint8_t *out, uint8_t type, size_t body_size)
+{
+	/* One byte was kept for the size. Only definitions ever need the second one, and move. */
+	out[0] = type;
+	if (body_size < 0x80) {
+		out[1] = (uint8_t)body_size;
+		return 2 + body_size;
+	}
+	memmove(out + 3, out + 2, body_size);
+	vs_wire_put_varint(out + 1, body_size);
+	return 3 + body_size;
+}
+
 size_t vs_codec_put_record(uint8_t out[VS_CODEC_MAX], const struct vs_record *record)
 {
-	/* One byte is kept for the size. Only definitions ever need the second one, and move. */
 	uint8_t *body = out + 2;
 	uint8_t *p = body;
-	size_t size;
 
-	out[0] = (uint8_t)record->type;
-	if (record->type >= FIRST_EVENT) {
+	if (vs_record_is_event(record->type)) {
 		p = vs_wire_put_varint(p, record->time_ns);
 		p = vs_wire_put_varint(p, record->thread);
 	}
 	p = put_fields(p, record);
-	size = (size_t)(p - body);
-	if (size < 0x80) {
-		out[1] = (uint8_t)size;
-		return 2 + size;
-	}
-	memmove(body + 1, body, size);
-	vs_wire_put_varint(out + 1, size);
-	return 3 + size;
+	return vs_codec_put_frame(out, (uint8_t)record->type, (size_t)(p - body));
 }
 
 /* ---- Decoding: get_X reads a field through the cursor, which keeps the first error ----------- */
@@ -207,9 +206,11 @@ static void get_build_id(struct decoder *in, struct vs_module *module)
 
 static void get_frames(struct decoder *in, struct vs_stack *stack)
 {
+	const uint8_t *flags = vs_wire_get_bytes(&in->wire, 1);
 	uint64_t address = 0;
 
-	get_flag(in, &stack->is_cut);
+	stack->is_cut = flags && *flags & VS_STACK_CUT;
+	stack->is_deep = flags && *flags & VS_STACK_DEEP;
 	stack->nr_frames = get_choice(in, VS_STACK_MAX + 1);
 	stack->frames = in->frames;
 	for (uint32_t i = 0; i < stack->nr_frames; i++) {
@@ -233,8 +234,7 @@ static bool get_fields(struct decoder *in, struct vs_record *record)
 	return false;
 }
 
-/* The frame around every record. The body's bytes, or an error. */
-static int get_body(const uint8_t *bytes, size_t size, struct vs_wire *body)
+int vs_codec_get_body(const uint8_t *bytes, size_t size, struct vs_wire *body)
 {
 	struct vs_wire in;
 	const uint8_t *type, *start;
@@ -251,15 +251,14 @@ static int get_body(const uint8_t *bytes, size_t size, struct vs_wire *body)
 	if (in.error)
 		return in.error;
 	vs_wire_init(body, start, body_size);
-	return 0;
+	return (int)(body->end - bytes);
 }
 
 int vs_codec_get_size(const uint8_t *bytes, size_t size)
 {
 	struct vs_wire body;
-	int err = get_body(bytes, size, &body);
 
-	return err ? err : (int)(body.end - bytes);
+	return vs_codec_get_body(bytes, size, &body);
 }
 
 int vs_codec_get_record(const uint8_t *bytes, size_t size, struct vs_record *record,
@@ -267,13 +266,13 @@ int vs_codec_get_record(const uint8_t *bytes, size_t size, struct vs_record *rec
 {
 	struct vs_record decoded = {0};
 	struct decoder body = {.frames = frames};
-	int err;
+	int taken;
 
-	err = get_body(bytes, size, &body.wire);
-	if (err)
-		return err;
+	taken = vs_codec_get_body(bytes, size, &body.wire);
+	if (taken < 0)
+		return taken;
 	decoded.type = (enum vs_record_type)bytes[0];
-	if (decoded.type >= FIRST_EVENT) {
+	if (vs_record_is_event(decoded.type)) {
 		decoded.time_ns = vs_wire_get_varint(&body.wire);
 		decoded.thread = vs_wire_get_varint32(&body.wire);
 	}
@@ -284,5 +283,5 @@ int vs_codec_get_record(const uint8_t *bytes, size_t size, struct vs_record *rec
 		return -VS_ERR_CORRUPT; /* a body that is there but too short is wrong, not cut */
 	}
 	*record = decoded;
-	return (int)(body.wire.end - bytes);
+	return taken;
 }

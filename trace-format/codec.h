@@ -3,10 +3,12 @@
 
 #include "error.h"
 #include "record.h"
+#include "wire.h"
 
 /*
- * One record as bytes, and back: docs/trace-format.md, section 5. Stateless, so that any thread can
- * encode its own. Any thread.
+ * One record as a row of bytes, and back: docs/trace-format.md, section 5. Definitions are rows in
+ * DEFINITIONS blocks and in the log; events are columns in the trace and raw in the log, and rows
+ * nowhere, but may be written as such. Stateless. Any thread.
  */
 
 /*
@@ -19,8 +21,17 @@
 /* Writes at most VS_CODEC_MAX bytes; returns how many. Never fails. */
 size_t vs_codec_put_record(uint8_t out[VS_CODEC_MAX], const struct vs_record *record);
 
+/*
+ * The frame around a body of body_size bytes (at most VS_CODEC_MAX - 3) that stands at out + 2:
+ * type and size, for which it may move by a byte. Returns the bytes of the whole.
+ */
+size_t vs_codec_put_frame(uint8_t *out, uint8_t type, size_t body_size);
+
 /* The bytes that the record at `bytes` takes, or -VS_ERR_TRUNCATED, -VS_ERR_CORRUPT. */
 int vs_codec_get_size(const uint8_t *bytes, size_t size);
+
+/* The same, and the bytes of its body; its type is bytes[0]. */
+int vs_codec_get_body(const uint8_t *bytes, size_t size, struct vs_wire *body);
 
 /*
  * Reads one record from size bytes. Returns the bytes it took, or -VS_ERR_TRUNCATED,

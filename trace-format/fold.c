@@ -10,10 +10,12 @@
 #include <zlib.h>
 
 #include "block_file.h"
-#include "codec.h"
+#include "definitions_reader.h"
 #include "info.h"
 #include "info_list.h"
 #include "live.h"
+#include "ring_ends.h"
+#include "shorten.h"
 #include "writer.h"
 
 static const struct vs_writer_zlib zlib = {.bound = compressBound, .compress = compress2};
@@ -21,26 +23,71 @@ static const struct vs_writer_zlib zlib = {.bound = compressBound, .compress = c
 /* What a trace holds by itself. */
 struct contents {
 	struct vs_info_list info;
-	uint64_t size;       /* bytes up to the end of the last block */
-	uint64_t end;        /* position behind the last record */
-	uint64_t nr_records; /* by the headers of the blocks */
+	struct vs_ring_ends ends;
+	struct vs_definitions_reader definitions; /* for the numbers of its nodes */
+	uint64_t size;                            /* bytes up to the end of the last block */
+	uint64_t nr_events;                       /* by the headers of the blocks */
+	uint64_t last_time_ns;
 	bool has_end;
 };
+
+/* What is to be done, and what was found on the way. */
+struct job {
+	struct vs_fold_request request;
+	bool is_tolerant; /* goes on behind what is damaged */
+	struct vs_fold_result result;
+};
+
+/* A row that cannot be read is for readers to tell. */
+static int note_definitions(struct contents *contents, const struct vs_block_file *file)
+{
+	uint64_t frames[VS_STACK_MAX];
+	struct vs_record record;
+	bool is_record;
+	size_t at = 0;
+	int taken;
+
+	while (at < file->header.raw_size) {
+		taken = vs_definitions_reader_get(&contents->definitions, file->raw + at,
+						  file->header.raw_size - at, &record, &is_record,
+						  frames);
+		if (taken < 0)
+			return taken;
+		at += (size_t)taken;
+	}
+	return 0;
+}
+
+static int note_events(struct contents *contents, const struct vs_block_file *file)
+{
+	struct vs_ring_ends_change change;
+	struct vs_wire payload;
+
+	vs_wire_init(&payload, file->raw, file->header.raw_size);
+	if (file->header.kind == VS_BLOCK_SNAPSHOT) {
+		(void)vs_wire_get_varint(&payload);
+		(void)vs_wire_get_varint(&payload);
+	}
+	if (file->header.nr_records)
+		contents->last_time_ns = file->header.last_time_ns;
+	return vs_ring_ends_take(&contents->ends, &payload, &change);
+}
 
 /* A block that is damaged but has a header stays in the file, and what it should hold counts. */
 static int note_block(struct contents *contents, const struct vs_block_file *file, bool is_good)
 {
-	const struct vs_block_header *header = &file->header;
-
 	contents->size = file->offset;
-	switch (header->kind) {
-	case VS_BLOCK_RECORDS:
-		contents->nr_records += header->nr_records;
-		if (header->first + header->span > contents->end)
-			contents->end = header->first + header->span;
-		return 0;
+	switch (file->header.kind) {
 	case VS_BLOCK_INFO:
-		return is_good ? vs_info_list_add(&contents->info, file->raw, header->raw_size) : 0;
+		return is_good ? vs_info_list_add(&contents->info, file->raw, file->header.raw_size)
+			       : 0;
+	case VS_BLOCK_DEFINITIONS:
+		return is_good ? note_definitions(contents, file) : 0;
+	case VS_BLOCK_EVENTS:
+		contents->nr_events += file->header.nr_records;
+		return is_good ? note_events(contents, file) : 0;
+	case VS_BLOCK_SNAPSHOT:
+		return is_good ? note_events(contents, file) : 0;
 	case VS_BLOCK_END:
 		contents->has_end = true;
 		return 0;
@@ -72,6 +119,13 @@ static int survey(int fd, struct contents *contents)
 	return ret == -VS_ERR_TRUNCATED ? 0 : ret;
 }
 
+static void forget(struct contents *contents)
+{
+	vs_info_list_fini(&contents->info);
+	vs_ring_ends_fini(&contents->ends);
+	vs_definitions_reader_fini(&contents->definitions);
+}
+
 static int copy_bytes(int to, int from, uint64_t size)
 {
 	uint8_t bytes[64 << 10];
@@ -92,24 +146,52 @@ static int copy_bytes(int to, int from, uint64_t size)
 	return 0;
 }
 
-static int append_log(struct vs_writer *writer, struct vs_live *live, uint64_t position)
+static int append_log(struct job *job, struct vs_writer *writer, struct vs_live *live)
 {
-	struct vs_live_record record;
+	struct vs_record record;
+	uint64_t sequence;
+	uint32_t ring;
 	int ret, err;
 
-	while ((ret = vs_live_next(live, position, &record)) == VS_LIVE_RECORD) {
-		err = vs_writer_add_records(writer, record.position, record.bytes, record.size, 1);
+	while ((ret = vs_live_next(live, &record, &ring, &sequence)) != VS_LIVE_END) {
+		if (ret == -VS_ERR_CORRUPT && job->is_tolerant)
+			continue;
+		if (ret != VS_LIVE_RECORD)
+			break;
+		vs_writer_add(writer, &record, ring, sequence);
+		job->result.nr_events += vs_record_is_event(record.type);
+		if (!vs_writer_is_full(writer))
+			continue;
+		err = vs_writer_flush(writer);
 		if (err)
 			return err;
-		position = record.position + vs_live_stride(record.size);
 	}
-	return ret == VS_LIVE_MOVED_ON ? -VS_ERR_RUNNING : ret;
+	/* What a later version recorded must not get lost: it has a vramscope that folds it. */
+	return ret == VS_LIVE_UNKNOWN ? -VS_ERR_NEWER : ret;
 }
 
-/* Writes the whole of it to `to`, which is closed in any case. */
-static int write_folded(int to, int from, const struct contents *contents, struct vs_live *live)
+/* Goes on with the log behind what was copied to `to`, which is closed in any case. */
+static int write_rest(struct job *job, int to, const struct contents *contents,
+		      struct vs_live *live)
 {
 	struct vs_writer *writer;
+	int err;
+
+	err = vs_writer_resume(&writer, to, &zlib, contents->nr_events,
+			       vs_definitions_reader_get_next_node(&contents->definitions));
+	if (err)
+		return err;
+	err = append_log(job, writer, live);
+	if (!err)
+		return vs_writer_close_folded(writer, vs_live_get_lost(live));
+	vs_writer_abandon(writer);
+	return err;
+}
+
+/* Writes the whole of it to `to`, which is closed in any case. live: NULL if there is no rest. */
+static int write_folded(struct job *job, int to, int from, const struct contents *contents,
+			struct vs_live *live)
+{
 	int err, sync_fd;
 
 	err = copy_bytes(to, from, contents->size);
@@ -119,14 +201,10 @@ static int write_folded(int to, int from, const struct contents *contents, struc
 	}
 	/* The writer closes its own; the bytes must be safe before the log goes. */
 	sync_fd = fcntl(to, F_DUPFD_CLOEXEC, 0);
-	err = vs_writer_resume(&writer, to, &zlib, contents->nr_records);
-	if (!err) {
-		err = append_log(writer, live, contents->end);
-		if (err)
-			vs_writer_abandon(writer);
-		else
-			err = vs_writer_close_folded(writer, vs_live_get_lost(live));
-	}
+	if (live)
+		err = write_rest(job, to, contents, live);
+	else
+		close(to);
 	if (sync_fd < 0)
 		return err ? err : -VS_ERR_IO;
 	if (!err && fdatasync(sync_fd))
@@ -135,10 +213,10 @@ static int write_folded(int to, int from, const struct contents *contents, struc
 	return err;
 }
 
-/* A file beside `path` that takes its name when it is whole. */
-static int replace(const char *path, int from, const struct contents *contents,
-		   struct vs_live *live)
+/* A file beside the new one that takes its name when it is whole. */
+static int replace(struct job *job, int from, const struct contents *contents, struct vs_live *live)
 {
+	const char *path = job->request.output ? job->request.output : job->request.path;
 	struct stat st;
 	char *temp;
 	int to, err, saved;
@@ -152,7 +230,7 @@ static int replace(const char *path, int from, const struct contents *contents,
 	}
 	if (fstat(from, &st) == 0)
 		(void)fchmod(to, st.st_mode & 07777);
-	err = write_folded(to, from, contents, live);
+	err = write_folded(job, to, from, contents, live);
 	if (!err && rename(temp, path))
 		err = -VS_ERR_IO;
 	if (err) {
@@ -162,47 +240,120 @@ static int replace(const char *path, int from, const struct contents *contents,
 	}
 free_temp:
 	free(temp);
+	job->result.has_no_output = err == -VS_ERR_IO;
 	return err;
 }
 
-static int fold(const char *path, int fd, const struct contents *contents)
+/* The log of the trace and its path, to be freed. -VS_ERR_NOT_A_TRACE: there is none. */
+static int find_log(const struct vs_fold_request *request, const struct contents *contents,
+		    struct vs_live **live, char **live_path)
 {
 	const char *identity = vs_info_list_get(&contents->info, VS_INFO_IDENTITY);
+	char *path;
+	int err;
+
+	if (!identity)
+		return -VS_ERR_NOT_A_TRACE;
+	if (!request->log_path)
+		return vs_live_find(live, request->path,
+				    vs_info_list_get(&contents->info, VS_INFO_LIVE), identity,
+				    live_path);
+	path = strdup(request->log_path);
+	if (!path)
+		return -VS_ERR_NO_MEMORY;
+	err = vs_live_open(live, path, identity);
+	if (err) {
+		free(path);
+		return err == -VS_ERR_NO_MEMORY ? err : -VS_ERR_NOT_A_TRACE;
+	}
+	*live_path = path;
+	return 0;
+}
+
+/* The log's records that the trace does not have go into the new file. */
+static int fold_rest(struct job *job, int fd, const struct contents *contents, struct vs_live *live)
+{
+	int err = vs_live_take(live);
+
+	if (!err)
+		err = vs_live_begin(live, &contents->ends, contents->last_time_ns);
+	return err ? err : replace(job, fd, contents, live);
+}
+
+/* There is no log. */
+static int fold_alone(struct job *job, int fd, const struct contents *contents)
+{
+	if (!contents->has_end && job->is_tolerant)
+		return -VS_ERR_TRUNCATED;
+	return job->request.output ? replace(job, fd, contents, NULL) : 0;
+}
+
+static int fold(struct job *job, int fd, const struct contents *contents)
+{
 	struct vs_live *live;
 	char *live_path;
 	int err;
 
-	if (!identity)
-		return 0;
-	err = vs_live_find(&live, path, vs_info_list_get(&contents->info, VS_INFO_LIVE), identity,
-			   &live_path);
+	err = find_log(&job->request, contents, &live, &live_path);
 	if (err)
-		return err == -VS_ERR_NOT_A_TRACE ? 0 : err;
+		return err == -VS_ERR_NOT_A_TRACE ? fold_alone(job, fd, contents) : err;
 	if (vs_live_is_running(live))
 		err = -VS_ERR_RUNNING;
-	else if (!contents->has_end && vs_live_get_tail(live) > contents->end)
-		err = -VS_ERR_CORRUPT;
 	else if (!contents->has_end)
-		err = replace(path, fd, contents, live);
-	if (!err && unlink(live_path) && errno != ENOENT)
+		err = fold_rest(job, fd, contents, live);
+	else if (job->request.output)
+		err = replace(job, fd, contents, NULL);
+	if (!err && !job->request.output && unlink(live_path) && errno != ENOENT)
 		err = -VS_ERR_IO;
 	free(live_path);
 	vs_live_close(live);
 	return err;
 }
 
-int vs_fold_trace(const char *path)
+/* What a kill in the middle of shortening has left. */
+static void remove_leftover(const struct vs_fold_request *request, const struct contents *contents)
+{
+	const char *identity = vs_info_list_get(&contents->info, VS_INFO_IDENTITY);
+	char *path;
+
+	if (!identity || request->output ||
+	    asprintf(&path, "%s%s", request->path, VS_SHORTEN_SUFFIX) < 0)
+		return;
+	vs_shorten_remove(path);
+	free(path);
+}
+
+static int run_job(struct job *job)
 {
 	struct contents contents = {0};
 	int fd, err;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(job->request.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -VS_ERR_IO;
 	err = survey(fd, &contents);
+	job->result.had_end = contents.has_end;
 	if (!err)
-		err = fold(path, fd, &contents);
-	vs_info_list_fini(&contents.info);
+		err = fold(job, fd, &contents);
+	if (!err)
+		remove_leftover(&job->request, &contents);
+	forget(&contents);
 	close(fd);
+	return err;
+}
+
+int vs_fold_trace(const char *path)
+{
+	struct job job = {.request = {.path = path}};
+
+	return run_job(&job);
+}
+
+int vs_fold_recover(const struct vs_fold_request *request, struct vs_fold_result *result)
+{
+	struct job job = {.request = *request, .is_tolerant = true};
+	int err = run_job(&job);
+
+	*result = job.result;
 	return err;
 }

@@ -17,9 +17,13 @@
 #define VS_INFO_CLOCK      "clock" /* "monotonic" or "tsc" */
 #define VS_INFO_PAGE_SIZE  "page_size"
 #define VS_INFO_SIMULATED  "simulated" /* "yes": some device is simulated; "no"; or not there */
+#define VS_INFO_MAX_SIZE   "max_size"  /* bytes that the trace is kept to */
 #define VS_INFO_LIVE       "live"      /* path of the log if it is not TRACE.live */
 #define VS_INFO_RANK       "rank"      /* of a distributed run, decimal */
 #define VS_INFO_ENV_PREFIX "env."      /* "env.RANK" and the like: an environment variable */
+
+/* Which `vramscope run` it belongs to: a name that all traces of one have in common. */
+#define VS_INFO_RUN VS_INFO_ENV_PREFIX "VRAMSCOPE_RUN"
 
 /*
  * The command's arguments in one value, so that any bytes survive: each is followed by a newline; a

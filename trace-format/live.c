@@ -10,77 +10,91 @@
 #include <unistd.h>
 
 #include "block_file.h"
-#include "codec.h"
 #include "info.h"
+#include "live_record.h"
+#include "live_snapshot.h"
 #include "wire.h"
 
-/* What is copied out of the ring in one go; many times the longest record. */
-#define CHUNK_SIZE (256u << 10)
+/* Limits that no log reaches, so that nothing overflows. */
+#define OFFSET_MAX     (1ull << 40)
+#define CHUNK_SIZE_MAX (1u << 24)
+#define NR_SLOTS_MAX   (1u << 20)
 
-#define RING_SIZE_MIN (64u << 10)
-#define RING_SIZE_MAX (1ull << 40)
+/* How often the header is looked at until it stays as it is. */
+#define MAX_LOOKS 100
 
 struct header {
 	uint32_t pid;
 	uint8_t identity[VS_LIVE_ID_SIZE];
-	uint64_t ring_offset;
-	uint64_t ring_size;
+	uint64_t slots_offset;
+	uint32_t nr_slots;
+	struct vs_live_layout layout;
 	uint64_t start_ticks;
 	uint64_t pid_namespace;
-	uint64_t head;
-	uint64_t tail;
+	uint32_t newest;
+	struct vs_live_anchor anchors[3];
 	uint64_t nr_lost;
 };
 
 struct vs_live {
 	int fd;
 	struct header header; /* as of the last look */
-	uint64_t end;         /* what is reserved later is not read */
-	uint64_t chunk_first; /* position of chunk[0] */
-	uint64_t chunk_size;
 	uint64_t nr_unfinished;
-	uint64_t gap_end; /* the gap before this position is counted */
-	uint8_t chunk[CHUNK_SIZE];
+	struct vs_live_snapshot *snapshot;
+	uint64_t time_ns; /* of the event before */
+	uint64_t frames[VS_STACK_MAX];
 };
 
 /* ---- Header ---------------------------------------------------------------------------------- */
 
+/* The number at a place of the header page that its structure names. */
+#define GET32(bytes, member) get_number(bytes, offsetof(struct vs_live_header, member), 4)
+#define GET64(bytes, member) get_number(bytes, offsetof(struct vs_live_header, member), 8)
+
+static uint64_t get_number(const uint8_t *bytes, size_t offset, size_t size)
+{
+	struct vs_wire in;
+
+	vs_wire_init(&in, bytes + offset, size);
+	return size == 4 ? vs_wire_get_le32(&in) : vs_wire_get_le64(&in);
+}
+
 /* docs/trace-format.md, section 6.1 */
 static int parse_header(const uint8_t *bytes, struct header *header)
 {
-	struct vs_wire in;
-	const uint8_t *identity;
-	uint32_t version;
+	uint32_t version = (uint32_t)GET32(bytes, version);
 
 	if (memcmp(bytes, VS_LIVE_MAGIC, 8) != 0)
 		return -VS_ERR_NOT_A_TRACE;
-	vs_wire_init(&in, bytes + 8, VS_LIVE_HEADER_SIZE - 8);
-	version = vs_wire_get_le32(&in);
-	if (version > VS_LIVE_VERSION)
-		return -VS_ERR_NEWER;
-	header->pid = vs_wire_get_le32(&in);
-	identity = vs_wire_get_bytes(&in, VS_LIVE_ID_SIZE);
-	memcpy(header->identity, identity, VS_LIVE_ID_SIZE);
-	header->ring_offset = vs_wire_get_le64(&in);
-	header->ring_size = vs_wire_get_le64(&in);
-	header->start_ticks = vs_wire_get_le64(&in);
-	header->pid_namespace = vs_wire_get_le64(&in);
-	vs_wire_init(&in, bytes + offsetof(struct vs_live_header, head), 8);
-	header->head = vs_wire_get_le64(&in);
-	vs_wire_init(&in, bytes + offsetof(struct vs_live_header, tail), 8);
-	header->tail = vs_wire_get_le64(&in);
-	vs_wire_init(&in, bytes + offsetof(struct vs_live_header, nr_lost), 8);
-	header->nr_lost = vs_wire_get_le64(&in);
+	if (version != VS_LIVE_VERSION)
+		return version < VS_LIVE_VERSION ? -VS_ERR_PROVISIONAL : -VS_ERR_NEWER;
+	header->pid = (uint32_t)GET32(bytes, pid);
+	memcpy(header->identity, bytes + offsetof(struct vs_live_header, identity),
+	       VS_LIVE_ID_SIZE);
+	header->slots_offset = GET64(bytes, slots_offset);
+	header->nr_slots = (uint32_t)GET32(bytes, nr_slots);
+	header->layout.chunks_offset = GET64(bytes, chunks_offset);
+	header->layout.chunk_size = (uint32_t)GET32(bytes, chunk_size);
+	header->layout.nr_chunks = (uint32_t)GET32(bytes, nr_chunks);
+	header->start_ticks = GET64(bytes, start_ticks);
+	header->pid_namespace = GET64(bytes, pid_namespace);
+	header->newest = (uint32_t)GET32(bytes, newest);
+	for (uint32_t i = 0; i < 3; i++) {
+		header->anchors[i].ticks = GET64(bytes, anchors[i].ticks);
+		header->anchors[i].ns = GET64(bytes, anchors[i].ns);
+	}
+	header->nr_lost = GET64(bytes, nr_lost);
 	return 0;
 }
 
 static bool is_sound(const struct header *header)
 {
-	uint64_t size = header->ring_size;
+	const struct vs_live_layout *layout = &header->layout;
 
-	return size >= RING_SIZE_MIN && size <= RING_SIZE_MAX && !(size & (size - 1)) &&
-	       header->ring_offset >= VS_LIVE_HEADER_SIZE && header->ring_offset <= RING_SIZE_MAX &&
-	       !((header->head | header->tail) % VS_LIVE_ALIGN);
+	return header->slots_offset >= VS_LIVE_HEADER_SIZE && header->slots_offset <= OFFSET_MAX &&
+	       header->nr_slots <= NR_SLOTS_MAX && layout->chunks_offset >= VS_LIVE_HEADER_SIZE &&
+	       layout->chunks_offset <= OFFSET_MAX && layout->chunk_size > VS_LIVE_CHUNK_HEAD &&
+	       layout->chunk_size <= CHUNK_SIZE_MAX && header->newest < 3;
 }
 
 static int read_header(int fd, struct header *header)
@@ -99,27 +113,20 @@ static int read_header(int fd, struct header *header)
 	return is_sound(header) ? 0 : -VS_ERR_CORRUPT;
 }
 
-int vs_live_update(struct vs_live *live)
+/* Its file is as large as a log's must be. */
+static int check_size(int fd, const struct header *header)
 {
-	struct header header;
-	int err = read_header(live->fd, &header);
+	const struct vs_live_layout *layout = &header->layout;
+	uint64_t slots_end = header->slots_offset + (uint64_t)header->nr_slots * VS_LIVE_SLOT_SIZE;
+	uint64_t chunks_end =
+		layout->chunks_offset + (uint64_t)layout->nr_chunks * layout->chunk_size;
+	struct stat st;
 
-	if (err)
-		return err;
-	/* The page is read in one go but not at one instant: head may be older than tail. */
-	if (header.head < header.tail)
-		header.head = header.tail;
-	if (header.head - header.tail > header.ring_size)
-		return -VS_ERR_CORRUPT;
-	live->header = header;
-	live->end = header.head;
-	live->chunk_size = 0;
-	return 0;
-}
-
-uint64_t vs_live_get_tail(const struct vs_live *live)
-{
-	return live->header.tail;
+	if (fstat(fd, &st))
+		return -VS_ERR_IO;
+	return (uint64_t)st.st_size < slots_end || (uint64_t)st.st_size < chunks_end
+		       ? -VS_ERR_TRUNCATED
+		       : 0;
 }
 
 uint64_t vs_live_get_lost(const struct vs_live *live)
@@ -138,7 +145,6 @@ int vs_live_open_fd(struct vs_live **live, int fd, const char *identity)
 {
 	char found[2 * VS_LIVE_ID_SIZE + 1];
 	struct vs_live *new;
-	struct stat st;
 	int err;
 
 	new = calloc(1, sizeof(*new));
@@ -147,14 +153,11 @@ int vs_live_open_fd(struct vs_live **live, int fd, const char *identity)
 		return -VS_ERR_NO_MEMORY;
 	}
 	new->fd = fd;
-	err = fstat(fd, &st) ? -VS_ERR_IO : vs_live_update(new);
+	err = read_header(fd, &new->header);
 	if (err)
 		goto close_new;
 	vs_info_put_identity(found, new->header.identity);
-	if (strcmp(found, identity) != 0)
-		err = -VS_ERR_NOT_A_TRACE;
-	else if ((uint64_t)st.st_size < new->header.ring_offset + new->header.ring_size)
-		err = -VS_ERR_TRUNCATED;
+	err = strcmp(found, identity) ? -VS_ERR_NOT_A_TRACE : check_size(fd, &new->header);
 	if (err)
 		goto close_new;
 	*live = new;
@@ -176,6 +179,7 @@ void vs_live_close(struct vs_live *live)
 {
 	if (!live)
 		return;
+	vs_live_snapshot_destroy(live->snapshot);
 	close(live->fd);
 	free(live);
 }
@@ -267,114 +271,108 @@ bool vs_live_is_running(const struct vs_live *live)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-static int copy_ring(const struct vs_live *live, uint8_t *out, uint64_t position, uint64_t size)
+/* The page is read in one go but not at one instant: the anchor may be half of the next. */
+static int read_settled_header(int fd, struct header *header)
 {
-	uint64_t ring_size = live->header.ring_size;
+	struct header again;
+	int err = read_header(fd, header);
 
-	while (size) {
-		uint64_t at = position & (ring_size - 1);
-		uint64_t part = size < ring_size - at ? size : ring_size - at;
-		int64_t done =
-			vs_block_file_read(live->fd, out, part, live->header.ring_offset + at);
-
-		if (done < 0)
-			return (int)done;
-		if ((uint64_t)done < part)
-			return -VS_ERR_TRUNCATED;
-		out += part;
-		position += part;
-		size -= part;
+	for (uint32_t i = 0; !err && i < MAX_LOOKS; i++) {
+		err = read_header(fd, &again);
+		if (!err && again.newest == header->newest &&
+		    !memcmp(again.anchors, header->anchors, sizeof(again.anchors)))
+			return 0;
+		*header = again;
 	}
-	return 0;
+	return err;
 }
 
-/* Copies what stands at a position. VS_LIVE_RECORD, VS_LIVE_MOVED_ON or an error. */
-static int load_chunk(struct vs_live *live, uint64_t position)
+/* Slots whose thread has begun a record: marks are odd then. */
+static int count_unfinished(int fd, const struct header *header, uint64_t *nr_unfinished)
 {
-	uint64_t size = live->end - position;
-	struct header now;
-	int err;
+	size_t size = (size_t)header->nr_slots * VS_LIVE_SLOT_SIZE;
+	struct vs_live_slot *slots = malloc(size + 1);
+	uint64_t nr_found = 0;
+	int err = 0;
 
-	if (size > CHUNK_SIZE)
-		size = CHUNK_SIZE;
-	live->chunk_size = 0;
-	err = copy_ring(live, live->chunk, position, size);
+	if (!slots)
+		return -VS_ERR_NO_MEMORY;
+	if (vs_block_file_read(fd, slots, size, header->slots_offset) < (int64_t)size)
+		err = -VS_ERR_IO;
+	for (uint32_t i = 0; !err && i < header->nr_slots; i++)
+		nr_found += slots[i].state != VS_LIVE_SLOT_FREE && slots[i].mark & 1;
+	free(slots);
 	if (!err)
-		err = read_header(live->fd, &now);
+		*nr_unfinished = nr_found;
+	return err;
+}
+
+/* Everything but the records. In this order: what a program leaves is not older than its end. */
+static int look(struct vs_live *live, uint64_t *newest)
+{
+	bool is_running = vs_live_is_running(live);
+	int err = 0;
+
+	*newest = UINT64_MAX;
+	if (is_running) {
+		err = read_header(live->fd, &live->header);
+		if (!err)
+			err = vs_live_snapshot_find_newest(live->fd, &live->header.layout, newest);
+	}
+	if (!err)
+		err = read_settled_header(live->fd, &live->header);
+	if (!err)
+		err = check_size(live->fd, &live->header);
+	if (!err)
+		err = count_unfinished(live->fd, &live->header, &live->nr_unfinished);
+	return err;
+}
+
+int vs_live_take(struct vs_live *live)
+{
+	uint64_t newest;
+	int err = look(live, &newest);
+
 	if (err)
 		return err;
-	/*
-	 * Good only if no producer has come round to it meanwhile. They get there only after tail
-	 * has left it, that is, after the trace file had it.
-	 */
-	if (now.head > position && now.head - position > live->header.ring_size)
-		return VS_LIVE_MOVED_ON;
-	live->chunk_first = position;
-	live->chunk_size = size;
-	return VS_LIVE_RECORD;
+	vs_live_snapshot_destroy(live->snapshot);
+	live->snapshot = NULL;
+	return vs_live_snapshot_create(&live->snapshot, live->fd, &live->header.layout, newest);
 }
 
-static bool has_chunk(const struct vs_live *live, uint64_t position, uint64_t size)
+int vs_live_begin(struct vs_live *live, const struct vs_ring_ends *ends, uint64_t time_ns)
 {
-	return position >= live->chunk_first && position - live->chunk_first <= live->chunk_size &&
-	       live->chunk_size - (position - live->chunk_first) >= size;
+	live->time_ns = time_ns;
+	return vs_live_snapshot_begin(live->snapshot, ends);
 }
 
-/* Makes sure that `size` bytes at a position are in the chunk; they end at or before live->end. */
-static int need_chunk(struct vs_live *live, uint64_t position, uint64_t size)
+/* The line moves a little with each new anchor, and the trace was written by an earlier one. */
+static uint64_t get_time(struct vs_live *live, uint64_t ticks)
 {
-	return has_chunk(live, position, size) ? VS_LIVE_RECORD : load_chunk(live, position);
+	const struct header *header = &live->header;
+	uint64_t time_ns =
+		vs_live_time_ns(&header->anchors[0], &header->anchors[header->newest], ticks);
+
+	if (time_ns > live->time_ns)
+		live->time_ns = time_ns;
+	return live->time_ns;
 }
 
-/* VS_LIVE_RECORD, VS_LIVE_END if there is none published at this position, or as need_chunk. */
-static int get_record(struct vs_live *live, uint64_t position, struct vs_live_record *record)
+int vs_live_next(struct vs_live *live, struct vs_record *record, uint32_t *ring, uint64_t *sequence)
 {
-	const uint8_t *bytes;
-	struct vs_wire in;
-	uint32_t size;
-	int ret;
+	struct vs_live_item item;
+	int ret = vs_live_snapshot_next(live->snapshot, &item);
 
-	ret = need_chunk(live, position, VS_LIVE_WORD_SIZE);
-	if (ret != VS_LIVE_RECORD)
+	if (ret <= 0)
 		return ret;
-	vs_wire_init(&in, live->chunk + (position - live->chunk_first), VS_LIVE_WORD_SIZE);
-	size = vs_live_size(vs_wire_get_le64(&in), position);
-	if (!size || size > VS_CODEC_MAX || vs_live_stride(size) > live->end - position)
-		return VS_LIVE_END;
-	ret = need_chunk(live, position, vs_live_stride(size));
-	if (ret != VS_LIVE_RECORD)
+	ret = vs_live_record_get(item.bytes, item.size, item.ring, record, live->frames);
+	if (ret < 0)
 		return ret;
-	bytes = live->chunk + (position - live->chunk_first) + VS_LIVE_WORD_SIZE;
-	if (vs_codec_get_size(bytes, size) != (int)size)
-		return VS_LIVE_END;
-	record->position = position;
-	record->bytes = bytes;
-	record->size = size;
+	*ring = item.ring;
+	*sequence = item.sequence;
+	if (!ret)
+		return VS_LIVE_UNKNOWN;
+	if (vs_record_is_event(record->type))
+		record->time_ns = get_time(live, item.ticks);
 	return VS_LIVE_RECORD;
-}
-
-int vs_live_next(struct vs_live *live, uint64_t position, struct vs_live_record *record)
-{
-	uint64_t gap_first;
-	int ret = VS_LIVE_END;
-
-	if (position < live->header.tail)
-		position = live->header.tail;
-	if (position >= live->end)
-		return VS_LIVE_END;
-	position += -position % VS_LIVE_ALIGN; /* a damaged trace may say anything */
-	gap_first = position;
-	while (position < live->end) {
-		ret = get_record(live, position, record);
-		if (ret == VS_LIVE_END) {
-			position += VS_LIVE_ALIGN; /* a gap: search behind it */
-			continue;
-		}
-		break;
-	}
-	if (position > gap_first && position > live->gap_end) {
-		live->gap_end = position;
-		live->nr_unfinished++;
-	}
-	return position < live->end ? ret : VS_LIVE_END;
 }

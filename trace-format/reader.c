@@ -7,48 +7,73 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "block.h"
 #include "block_file.h"
 #include "codec.h"
+#include "columns.h"
+#include "definitions_reader.h"
 #include "info.h"
 #include "info_list.h"
 #include "live.h"
+#include "ring_ends.h"
 
 /*
- * How often the end of the file is looked at again because the program goes on writing. Each round
- * reads more than the one before, so a limit is only needed against a writer faster than we are.
+ * How often the end of the file is looked at again because the log went away: the program has
+ * ended, or somebody folds. Each round reads more than the one before, so a limit is only needed
+ * against a writer faster than we are.
  */
 #define MAX_ROUNDS 64
 
+/*
+ * A trace that is kept small (INFO max_size) is replaced by a shorter one now and then: shorten.h.
+ * So the log is copied first, before anything is read, until that did not happen meanwhile. So
+ * often at most.
+ */
+#define MAX_COPIES 8
+
 enum place {
-	IN_BLOCKS, /* between blocks: file.offset */
-	IN_BLOCK,  /* inside the payload of one: next */
+	IN_BLOCKS,      /* between blocks: file.offset */
+	IN_DEFINITIONS, /* inside the payload of one: next */
+	IN_EVENTS,      /* inside the payload of one: columns */
 	IN_LOG,
 	AT_END,
 };
 
 /*
- * Everything below `position` was given out. Blocks and the log say at which positions their
- * records stand, so what is there twice is given once.
+ * Blocks say which records of which ring they hold: `ends` is how far they go. When they are over
+ * and there is no END, a copy of the log is made, then blocks are read that were written meanwhile,
+ * and from the copy comes what is not below `ends`. From then on the copy and the limit stay as
+ * they are, so that later rounds give the same.
  */
 struct vs_reader {
 	int fd;
 	char *path; /* NULL: opened by descriptor, the log is given or there is none */
 	struct vs_block_file file;
 	struct vs_info_list info;
+	struct vs_definitions_reader definitions;
+	struct vs_columns_reader *columns;
+	struct vs_ring_ends ends;
 	struct vs_live *live;
-	struct vs_reader_state state;
-	enum place place;
-	size_t next;            /* IN_BLOCK: in the payload */
-	uint32_t nr_left;       /* IN_BLOCK: records that it should still have */
-	uint64_t next_position; /* IN_BLOCK */
-	uint64_t position;
-	uint64_t blocks_end;   /* highest position of a block, readable or not */
-	uint64_t nr_in_blocks; /* records by the headers of the blocks */
-	uint64_t limit;        /* records from this position on belong to no later round */
+	bool has_copy; /* of the log's records, in live */
+	bool is_running;
+	bool has_begun;        /* a record was asked for */
+	uint64_t limit_offset; /* where the blocks end in all rounds, once that is decided */
 	uint64_t retry_offset; /* where the file ended when it was last tried again */
 	uint32_t nr_rounds;
-	uint64_t nr_lost_told; /* by LOST records; state.nr_lost is the total, once it is known */
-	bool has_end;
+	struct vs_reader_state state;
+	enum place place;
+	size_t next;             /* IN_DEFINITIONS: in the payload */
+	uint32_t nr_left;        /* IN_DEFINITIONS: rows that it should still have */
+	uint64_t nr_definitions; /* since the last EVENTS block */
+	uint64_t last_time_ns;   /* of the last event given out */
+	uint64_t nr_lost_told;   /* by LOST records; state.nr_lost is the total, once it is known */
+	bool has_events;         /* an EVENTS block was met, or the SNAPSHOT of the beginning */
+	uint64_t nr_blocks;      /* EVENTS blocks with events that were met */
+	uint64_t snapshot_end;   /* behind the one that the trace begins with, or 0 */
+	bool has_told;           /* of damage, in this round */
+	bool has_ended;          /* an END block was read */
+	bool has_known;          /* a block came again, and was left out */
+	uint64_t stop_offset;    /* vs_reader_seek: which block is not read any more */
 	uint64_t frames[VS_STACK_MAX];
 };
 
@@ -100,8 +125,11 @@ static int create(struct vs_reader **reader, int fd, char *path)
 	}
 	new->fd = fd;
 	new->path = path;
-	new->limit = UINT64_MAX;
-	err = vs_block_file_init(&new->file, fd);
+	new->limit_offset = UINT64_MAX;
+	new->stop_offset = UINT64_MAX;
+	err = vs_columns_reader_create(&new->columns);
+	if (!err)
+		err = vs_block_file_init(&new->file, fd);
 	if (!err)
 		err = read_info(new);
 	if (err) {
@@ -227,6 +255,10 @@ void vs_reader_close(struct vs_reader *reader)
 		return;
 	vs_live_close(reader->live);
 	vs_info_list_fini(&reader->info);
+	vs_ring_ends_fini(&reader->ends);
+	vs_definitions_reader_fini(&reader->definitions);
+	if (reader->columns)
+		vs_columns_reader_destroy(reader->columns);
 	vs_block_file_fini(&reader->file);
 	close(reader->fd);
 	free(reader->path);
@@ -239,35 +271,99 @@ void vs_reader_close(struct vs_reader *reader)
 static int damage(struct vs_reader *reader, int err)
 {
 	reader->state.is_damaged = true;
+	reader->has_told = true;
 	return err;
+}
+
+/* The same when it is a block's contents that cannot be right. */
+static int damage_block(struct vs_reader *reader, int err)
+{
+	reader->state.nr_bad_blocks += err != -VS_ERR_NO_MEMORY;
+	return damage(reader, err);
 }
 
 static int take_end(struct vs_reader *reader)
 {
 	struct vs_block_end end;
 
-	reader->has_end = true;
 	reader->place = AT_END;
+	reader->has_ended = true;
 	if (vs_block_get_end(reader->file.raw, reader->file.header.raw_size, &end))
-		return damage(reader, -VS_ERR_CORRUPT);
+		return damage_block(reader, -VS_ERR_CORRUPT);
+	reader->state.has_end = true;
+	reader->state.nr_events_end = end.nr_events;
+	reader->state.nr_lost_end = end.nr_lost;
 	reader->state.is_complete = end.how == VS_END_IN_ORDER;
 	if (end.nr_lost > reader->state.nr_lost)
 		reader->state.nr_lost = end.nr_lost;
-	/* A block that is missing altogether leaves no other trace. */
-	if (end.nr_records != reader->nr_in_blocks)
+	/* A block that is missing altogether may leave no other trace. */
+	if (end.nr_events != reader->state.nr_events_in_blocks && !reader->has_told)
 		return damage(reader, -VS_ERR_CORRUPT);
 	return 0;
 }
 
-static void note_block(struct vs_reader *reader)
+/* Numbers in front of a SNAPSHOT: events that it stands for, and how many were lost before it. */
+static void take_totals(struct vs_reader *reader, struct vs_wire *payload)
+{
+	uint64_t nr_events = vs_wire_get_varint(payload);
+	uint64_t nr_lost = vs_wire_get_varint(payload);
+
+	/* All blocks of a snapshot say the same. */
+	if (reader->has_events)
+		return;
+	reader->state.nr_dropped = nr_events;
+	reader->nr_lost_told += nr_lost;
+}
+
+/* A snapshot that is the beginning; of several blocks, if they stand side by side. */
+static bool is_beginning(const struct vs_reader *reader)
+{
+	uint64_t offset =
+		reader->file.offset - VS_FORMAT_BLOCK_HEADER_SIZE - reader->file.header.stored_size;
+
+	return !reader->has_events || offset <= reader->snapshot_end;
+}
+
+/* EVENTS, or the SNAPSHOT that a trace without its beginning begins with. */
+static int take_events(struct vs_reader *reader)
 {
 	const struct vs_block_header *header = &reader->file.header;
+	bool is_snapshot = header->kind == VS_BLOCK_SNAPSHOT;
+	struct vs_ring_ends_change change;
+	bool is_missing;
+	struct vs_wire payload;
+	int err;
 
-	if (header->kind != VS_BLOCK_RECORDS)
-		return;
-	reader->nr_in_blocks += header->nr_records;
-	if (header->first + header->span > reader->blocks_end)
-		reader->blocks_end = header->first + header->span;
+	vs_wire_init(&payload, reader->file.raw, header->raw_size);
+	if (is_snapshot)
+		take_totals(reader, &payload);
+	err = vs_ring_ends_take(&reader->ends, &payload, &change);
+	if (!err && header->nr_records && (is_snapshot || !change.is_known)) {
+		reader->place = IN_EVENTS;
+		err = vs_columns_reader_begin(reader->columns, payload.next, vs_wire_left(&payload),
+					      header->nr_records);
+	}
+	if (err) {
+		reader->place = IN_BLOCKS;
+		return damage_block(reader, err);
+	}
+	if (is_snapshot) {
+		if (reader->file.offset > reader->snapshot_end)
+			reader->snapshot_end = reader->file.offset;
+		reader->state.dropped_until_ns = header->last_time_ns;
+	} else if (header->nr_records && !reader->nr_blocks++ && reader->state.nr_dropped) {
+		reader->state.dropped_until_ns = header->first_time_ns;
+	}
+	reader->has_known |= change.is_known;
+	/* What it covers is events and definitions: the latter stand in front of it. */
+	is_missing = change.has_gap ||
+		     change.nr_records > (uint64_t)header->nr_records + reader->nr_definitions;
+	reader->nr_definitions = 0;
+	reader->has_events = true;
+	if (!is_missing || is_snapshot)
+		return 0;
+	reader->state.nr_gaps++;
+	return reader->has_told ? 0 : damage(reader, -VS_ERR_CORRUPT);
 }
 
 static int take_block(struct vs_reader *reader)
@@ -275,13 +371,16 @@ static int take_block(struct vs_reader *reader)
 	const struct vs_block_header *header = &reader->file.header;
 
 	switch (header->kind) {
-	case VS_BLOCK_RECORDS:
-		note_block(reader);
-		reader->place = IN_BLOCK;
+	case VS_BLOCK_DEFINITIONS:
+		reader->place = IN_DEFINITIONS;
 		reader->next = 0;
 		reader->nr_left = header->nr_records;
-		reader->next_position = header->first;
 		return 0;
+	case VS_BLOCK_EVENTS:
+		reader->state.nr_events_in_blocks += header->nr_records;
+		return take_events(reader);
+	case VS_BLOCK_SNAPSHOT: /* one further on is for those who do not read from the start */
+		return is_beginning(reader) ? take_events(reader) : 0;
 	case VS_BLOCK_END:
 		return take_end(reader);
 	default: /* INFO was read when the trace was opened; the others are of later versions */
@@ -289,61 +388,150 @@ static int take_block(struct vs_reader *reader)
 	}
 }
 
-/* The blocks are over, without an END: 0 to go on, wherever that is, or an error to be told. */
-static int take_log(struct vs_reader *reader, bool is_cut)
+/* Makes a copy of the log, once. */
+static int copy_log(struct vs_reader *reader)
 {
 	const char *identity = vs_reader_get_info(reader, VS_INFO_IDENTITY);
-	bool has_grown = !reader->nr_rounds || reader->file.offset > reader->retry_offset;
 	int err = -VS_ERR_NOT_A_TRACE;
 
 	if (!reader->live && reader->path && identity) {
 		err = vs_live_find(&reader->live, reader->path,
 				   vs_reader_get_info(reader, VS_INFO_LIVE), identity, NULL);
-		if (err == -VS_ERR_NO_MEMORY) {
-			reader->place = AT_END;
-			return err;
-		}
 	}
-	if (reader->live)
-		err = vs_live_update(reader->live);
-	/*
-	 * The log went away (the program has ended meanwhile) or its tail has left what we have:
-	 * then the file has it by now, if it ever will.
-	 */
-	if ((err || vs_live_get_tail(reader->live) > reader->blocks_end) && has_grown &&
-	    reader->nr_rounds < MAX_ROUNDS) {
-		reader->retry_offset = reader->file.offset;
-		reader->nr_rounds++;
-		reader->place = IN_BLOCKS;
-		return 0;
-	}
-	if (err) {
-		reader->place = AT_END;
-		return is_cut || err == -VS_ERR_NOT_A_TRACE ? damage(reader, -VS_ERR_TRUNCATED)
-							    : damage(reader, err);
-	}
-	reader->place = IN_LOG;
-	reader->state.is_running = vs_live_is_running(reader->live);
+	if (!reader->live)
+		return err;
+	reader->is_running = vs_live_is_running(reader->live);
+	err = vs_live_take(reader->live);
+	reader->has_copy = !err;
+	return err;
+}
+
+static int enter_log(struct vs_reader *reader)
+{
+	int err = vs_live_begin(reader->live, &reader->ends, reader->last_time_ns);
+
+	reader->limit_offset = reader->file.offset;
+	reader->place = err ? AT_END : IN_LOG;
+	reader->state.is_running = reader->is_running;
+	reader->state.nr_unfinished = vs_live_get_unfinished(reader->live);
 	if (vs_live_get_lost(reader->live) > reader->state.nr_lost)
 		reader->state.nr_lost = vs_live_get_lost(reader->live);
-	if (vs_live_get_tail(reader->live) > reader->blocks_end)
-		return damage(reader, -VS_ERR_CORRUPT);
-	return 0;
+	return err ? damage(reader, err) : 0;
+}
+
+/* Whether the file is a later state of this trace. */
+static bool is_same_trace(const struct vs_reader *reader, int fd)
+{
+	const char *identity = vs_reader_get_info(reader, VS_INFO_IDENTITY);
+	struct vs_info_list info = {0};
+	struct vs_block_file file;
+	const char *other;
+	bool is_same = false;
+
+	if (!identity || vs_block_file_init(&file, fd))
+		return false;
+	if (vs_block_file_next(&file) == 1 && file.header.kind == VS_BLOCK_INFO &&
+	    !vs_info_list_add(&info, file.raw, file.header.raw_size)) {
+		other = vs_info_list_get(&info, VS_INFO_IDENTITY);
+		is_same = other && !strcmp(identity, other);
+	}
+	vs_info_list_fini(&info);
+	vs_block_file_fini(&file);
+	return is_same;
+}
+
+/* Goes to the file that has taken the place of the one that is open, if there is one. */
+static bool follow(struct vs_reader *reader)
+{
+	struct stat old, new;
+	int fd;
+
+	if (fstat(reader->fd, &old) || stat(reader->path, &new) ||
+	    (old.st_dev == new.st_dev &&old.st_ino == new.st_ino))
+		return false;
+	fd = open_file(reader->path);
+	if (fd < 0)
+		return false;
+	if (!is_same_trace(reader, fd)) {
+		close(fd);
+		return false;
+	}
+	close(reader->fd);
+	reader->fd = fd;
+	reader->file.fd = fd;
+	return true;
+}
+
+/*
+ * Before the first record of a trace that is kept small. Once the file was the same before and
+ * after the copy was made, it has all that the log had given up by then.
+ */
+static void begin(struct vs_reader *reader)
+{
+	struct stat st;
+
+	if (!reader->path || !vs_reader_get_info(reader, VS_INFO_MAX_SIZE))
+		return;
+	(void)follow(reader);
+	for (int i = 0; i < MAX_COPIES; i++) {
+		(void)copy_log(reader);
+		if (!follow(reader) || i == MAX_COPIES - 1)
+			break;
+		vs_live_close(reader->live);
+		reader->live = NULL;
+		reader->has_copy = false;
+	}
+	if (reader->has_copy && fstat(reader->fd, &st) == 0)
+		reader->limit_offset = (uint64_t)st.st_size;
+}
+
+/* The blocks are over, without an END: 0 to go on, wherever that is, or an error to be told. */
+static int leave_blocks(struct vs_reader *reader)
+{
+	bool has_grown = !reader->nr_rounds || reader->file.offset > reader->retry_offset;
+	int err;
+
+	if (reader->has_copy)
+		return enter_log(reader);
+	err = copy_log(reader);
+	/*
+	 * There is a copy, and the file may have more by now than it had when it ended for us; or
+	 * there is no log, perhaps because the program has ended meanwhile: then again.
+	 */
+	if (!err || (err == -VS_ERR_NOT_A_TRACE && has_grown && reader->nr_rounds < MAX_ROUNDS)) {
+		reader->retry_offset = reader->file.offset;
+		reader->nr_rounds++;
+		return 0;
+	}
+	reader->place = AT_END;
+	reader->limit_offset = reader->file.offset;
+	reader->state.is_cut = true;
+	return damage(reader, err == -VS_ERR_NOT_A_TRACE ? -VS_ERR_TRUNCATED : err);
 }
 
 static int next_block(struct vs_reader *reader)
 {
-	int ret = vs_block_file_next(&reader->file);
+	int ret = 0;
 
+	if (!reader->has_begun)
+		begin(reader);
+	reader->has_begun = true;
+	if (reader->file.offset >= reader->stop_offset) {
+		reader->place = AT_END;
+		return 0;
+	}
+	if (reader->file.offset < reader->limit_offset)
+		ret = vs_block_file_next(&reader->file);
 	switch (ret) {
 	case 1:
 		return take_block(reader);
 	case 0:
 	case -VS_ERR_TRUNCATED:
-		return take_log(reader, ret < 0);
+		return leave_blocks(reader);
 	case -VS_ERR_CORRUPT:
-		note_block(reader);
-		return damage(reader, ret);
+		if (reader->file.header.kind == VS_BLOCK_EVENTS)
+			reader->state.nr_events_in_blocks += reader->file.header.nr_records;
+		return damage_block(reader, ret);
 	default:
 		reader->place = AT_END;
 		return damage(reader, ret);
@@ -352,86 +540,83 @@ static int next_block(struct vs_reader *reader)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* 1 if the record is to be given out, 0 if it is to be passed over, or an error. */
-static int take_record(struct vs_reader *reader, const uint8_t *bytes, size_t size,
-		       uint64_t position, struct vs_record *record)
+static bool is_known(const struct vs_record *record)
 {
-	struct vs_record found;
-	int taken;
-
-	if (position < reader->position)
-		return 0;
-	if (position >= reader->limit) {
-		reader->place = AT_END;
-		return 0;
-	}
-	taken = vs_codec_get_record(bytes, size, &found, reader->frames);
-	if (taken < 0)
-		return taken;
-	reader->position = position + vs_live_stride((uint64_t)taken);
-	switch (found.type) {
+	switch (record->type) {
 #define VS_RECORD(number, NAME, name) case VS_RECORD_##NAME:
 #include "record.def"
 #undef VS_RECORD
-		reader->state.nr_records++;
-		*record = found;
-		return 1;
+		return true;
 	}
-	return 0;
+	return false;
 }
 
-static int next_in_block(struct vs_reader *reader, struct vs_record *record)
+static int next_definition(struct vs_reader *reader, struct vs_record *record)
 {
 	const struct vs_block_header *header = &reader->file.header;
 	const uint8_t *bytes = reader->file.raw + reader->next;
 	size_t left = header->raw_size - reader->next;
-	uint64_t position = reader->next_position;
-	int size, ret;
+	bool is_record;
+	int taken;
 
-	if (!left) {
+	if (!left && !reader->nr_left) {
 		reader->place = IN_BLOCKS;
+		return 0;
+	}
+	taken = -VS_ERR_CORRUPT;
+	if (left && reader->nr_left)
+		taken = vs_definitions_reader_get(&reader->definitions, bytes, left, record,
+						  &is_record, reader->frames);
+	if (taken < 0) {
 		/* The checksum was right, so whoever wrote it was wrong. */
-		return reader->nr_left || position != header->first + header->span
-			       ? damage(reader, -VS_ERR_CORRUPT)
-			       : 0;
-	}
-	size = reader->nr_left ? vs_codec_get_size(bytes, left) : -VS_ERR_CORRUPT;
-	ret = size < 0 ? size : take_record(reader, bytes, (size_t)size, position, record);
-	if (ret < 0) {
 		reader->place = IN_BLOCKS;
-		return damage(reader, -VS_ERR_CORRUPT);
+		return damage_block(reader, taken == -VS_ERR_NO_MEMORY ? taken : -VS_ERR_CORRUPT);
 	}
-	reader->next += (size_t)size;
+	reader->next += (size_t)taken;
 	reader->nr_left--;
-	reader->next_position += vs_live_stride((uint64_t)size);
-	return ret;
+	reader->nr_definitions += bytes[0] != VS_FORMAT_NODES;
+	return is_record;
+}
+
+static int next_event(struct vs_reader *reader, struct vs_record *record)
+{
+	int ret = vs_columns_reader_next(reader->columns, record);
+
+	if (ret <= 0) {
+		reader->place = IN_BLOCKS;
+		return ret ? damage_block(reader, ret) : 0;
+	}
+	return is_known(record);
 }
 
 static int next_in_log(struct vs_reader *reader, struct vs_record *record)
 {
-	struct vs_live_record found;
-	int ret = vs_live_next(reader->live, reader->position, &found);
+	uint64_t sequence;
+	uint32_t ring;
+	int ret = vs_live_next(reader->live, record, &ring, &sequence);
 
-	reader->state.nr_unfinished = vs_live_get_unfinished(reader->live);
 	switch (ret) {
 	case VS_LIVE_RECORD:
 		reader->state.used_log = true;
-		ret = take_record(reader, found.bytes, found.size, found.position, record);
-		if (ret < 0) {
-			reader->position = found.position + vs_live_stride(found.size);
-			return damage(reader, -VS_ERR_CORRUPT);
-		}
-		return ret;
+		return 1;
+	case VS_LIVE_UNKNOWN:
+		return 0;
 	case VS_LIVE_END:
 		reader->place = AT_END;
 		return 0;
-	case VS_LIVE_MOVED_ON:
-		reader->place = reader->nr_rounds++ < MAX_ROUNDS ? IN_BLOCKS : AT_END;
-		return 0;
 	default:
-		reader->place = AT_END;
+		reader->state.nr_bad_in_log++;
 		return damage(reader, ret);
 	}
+}
+
+static void note_record(struct vs_reader *reader, const struct vs_record *record)
+{
+	reader->state.nr_records++;
+	if (vs_record_is_event(record->type))
+		reader->last_time_ns = record->time_ns;
+	if (record->type == VS_RECORD_LOST)
+		reader->nr_lost_told += record->lost.nr_events;
 }
 
 int vs_reader_next(struct vs_reader *reader, struct vs_record *record)
@@ -443,20 +628,21 @@ int vs_reader_next(struct vs_reader *reader, struct vs_record *record)
 		case IN_BLOCKS:
 			ret = next_block(reader);
 			break;
-		case IN_BLOCK:
-			ret = next_in_block(reader, record);
+		case IN_DEFINITIONS:
+			ret = next_definition(reader, record);
+			break;
+		case IN_EVENTS:
+			ret = next_event(reader, record);
 			break;
 		case IN_LOG:
 			ret = next_in_log(reader, record);
 			break;
 		case AT_END:
-			if (!reader->has_end && reader->position < reader->limit)
-				reader->limit = reader->position;
 			return 0;
 		}
 	}
-	if (ret == 1 && record->type == VS_RECORD_LOST)
-		reader->nr_lost_told += record->lost.nr_events;
+	if (ret == 1)
+		note_record(reader, record);
 	return ret;
 }
 
@@ -468,17 +654,27 @@ int vs_reader_rewind(struct vs_reader *reader)
 	reader->state = (struct vs_reader_state){.is_complete = last.is_complete,
 						 .is_damaged = last.is_damaged};
 	vs_block_file_rewind(&reader->file);
+	vs_definitions_reader_fini(&reader->definitions);
+	reader->definitions = (struct vs_definitions_reader){0};
+	vs_ring_ends_clear(&reader->ends);
 	reader->place = IN_BLOCKS;
-	reader->position = 0;
-	reader->blocks_end = 0;
-	reader->nr_in_blocks = 0;
 	reader->nr_rounds = 0;
+	reader->nr_definitions = 0;
+	reader->last_time_ns = 0;
 	reader->nr_lost_told = 0;
-	reader->has_end = false;
+	reader->has_events = false;
+	reader->nr_blocks = 0;
+	reader->has_told = false;
+	reader->stop_offset = UINT64_MAX;
 	return 0;
 }
 
 /* ---- What is known --------------------------------------------------------------------------- */
+
+const char *vs_reader_get_path(const struct vs_reader *reader)
+{
+	return reader->path;
+}
 
 const char *vs_reader_get_info(const struct vs_reader *reader, const char *key)
 {
@@ -490,4 +686,54 @@ void vs_reader_get_state(const struct vs_reader *reader, struct vs_reader_state 
 	*state = reader->state;
 	if (reader->nr_lost_told > state->nr_lost)
 		state->nr_lost = reader->nr_lost_told;
+}
+
+/* ---- Not from the start ---------------------------------------------------------------------- */
+
+bool vs_reader_can_seek(const struct vs_reader *reader)
+{
+	return reader->has_ended && !reader->has_known && !reader->has_copy &&
+	       !reader->state.nr_dropped && !reader->state.is_damaged;
+}
+
+int vs_reader_get_file(const struct vs_reader *reader, struct vs_reader_file *file)
+{
+	struct stat st;
+
+	if (fstat(reader->fd, &st))
+		return -VS_ERR_IO;
+	file->size = (uint64_t)st.st_size;
+	file->written_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	file->mode = st.st_mode & 0777;
+	return 0;
+}
+
+void vs_reader_get_block(const struct vs_reader *reader, struct vs_reader_block *block)
+{
+	const struct vs_block_header *header = &reader->file.header;
+
+	block->end = reader->file.offset;
+	block->offset = block->end - VS_FORMAT_BLOCK_HEADER_SIZE - header->stored_size;
+	block->payload_crc = header->payload_crc;
+}
+
+int vs_reader_seek(struct vs_reader *reader, const struct vs_reader_block *block, uint64_t end)
+{
+	uint8_t bytes[VS_FORMAT_BLOCK_HEADER_SIZE];
+	struct vs_block_header header;
+	int64_t size = vs_block_file_read(reader->fd, bytes, sizeof(bytes), block->offset);
+
+	if (size < 0)
+		return (int)size;
+	if (size < VS_FORMAT_BLOCK_HEADER_SIZE || vs_block_get_header(bytes, &header) ||
+	    header.payload_crc != block->payload_crc)
+		return -VS_ERR_CORRUPT;
+	reader->file.offset = block->offset;
+	reader->stop_offset = end;
+	reader->place = IN_BLOCKS;
+	vs_ring_ends_clear(&reader->ends);
+	/* What is behind cannot be compared with what is not read. */
+	reader->has_events = true;
+	reader->has_told = true;
+	return 0;
 }

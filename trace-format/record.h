@@ -43,7 +43,8 @@ struct vs_stack {
 	uint32_t id;
 	const uint64_t *frames;
 	uint32_t nr_frames;
-	bool is_cut; /* deeper than the limit, or the unwinder could not go on */
+	bool is_cut;  /* the unwinder could not go on: outer frames are missing */
+	bool is_deep; /* deeper than the limit: outer frames are missing */
 };
 
 struct vs_thread_name {
@@ -190,6 +191,12 @@ struct vs_lost {
 	uint64_t nr_events;
 };
 
+/* A pool has placed blocks in the memory around the address, which may all be gone by now. */
+struct vs_adopted {
+	uint32_t pool;
+	uint64_t address;
+};
+
 struct vs_record {
 	enum vs_record_type type;
 	uint64_t time_ns; /* since the start of the trace; definitions: 0 */
@@ -218,7 +225,14 @@ struct vs_record {
 		struct vs_mark mark;
 		struct vs_module_end module_end;
 		struct vs_lost lost;
+		struct vs_adopted adopted;
 	};
 };
+
+/* Those of later versions too: the others are definitions. */
+static inline bool vs_record_is_event(enum vs_record_type type)
+{
+	return type >= VS_RECORD_FIRST_EVENT;
+}
 
 #endif

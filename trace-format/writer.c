@@ -1,46 +1,60 @@
 #include "writer.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "block.h"
-#include "codec.h"
+#include "columns.h"
+#include "coverage.h"
 #include "crc32.h"
-#include "live_format.h"
+#include "definitions_writer.h"
 #include "wire.h"
 
-/* Raw bytes of a block: large enough to compress well, small enough to keep twice. */
-#define RAW_SIZE (256u << 10)
+/* Pairs of INFO that are kept until they are written: one value of the greatest length at least. */
+#define INFO_SIZE (2u * VS_WRITER_VALUE_MAX)
 
-/* The drain shares the machine with the host: fast before small. A stream of allocations and frees
- * shrinks to 56 % of its rows, and to 52 % with level 4. */
+/* Definitions that are kept until they are written. More come in several flushes. */
+#define DEFINITIONS_SIZE (1u << 20)
+
+/* The drain shares the machine with the host: fast before small. */
 #define ZLIB_LEVEL 1
 
+/* People do not need it finer, and most bytes of an event are its time. */
+#define TIME_UNIT_NS 1000u
+
 /*
- * pending: raw[0 .. raw_size), one block of one kind; RECORDS: nr_records at positions first <= p <
- * end, without a gap.
+ * What was added waits in info, definitions, coverage and columns. A flush makes blocks of it in
+ * `out`, all of them one behind the other, and writes them. If that fails they stay there, and
+ * nothing more is taken until they are written.
  */
 struct vs_writer {
 	int fd;
-	bool has_failed;
-	bool has_records; /* INFO is over */
+	bool has_records;  /* INFO is over */
+	bool needs_header; /* the file has none yet */
 	struct vs_writer_zlib zlib;
+	struct vs_columns *columns;
+	struct vs_stack_tree tree;
+	struct vs_coverage coverage;
 	size_t map_size;
-	uint64_t file_size;      /* whole blocks only */
-	uint64_t written_end;    /* position behind the last record in the file */
-	uint64_t nr_written;     /* records in the file */
-	uint64_t nr_dropped;     /* records that did not get there */
-	enum vs_block_kind kind; /* pending */
-	uint32_t nr_records;     /* pending */
-	uint64_t first;          /* pending */
-	uint64_t end;            /* pending */
-	size_t raw_size;         /* pending */
-	size_t stored_capacity;
-	uint8_t *stored; /* a block header and room for stored_capacity bytes */
-	uint8_t raw[RAW_SIZE];
+	uint64_t file_size; /* whole flushes only */
+	uint64_t nr_events; /* in the file */
+	uint32_t nr_pending;
+	uint32_t nr_pending_events;
+	uint64_t first_time_ns; /* of pending events */
+	uint64_t last_time_ns;
+	size_t info_size;
+	size_t definitions_size;
+	uint32_t nr_rows;
+	struct vs_writer_totals totals; /* of a snapshot that is being written */
+	uint64_t snapshot_offset;       /* where that begins */
+	int snapshot_err;
+	size_t out_size; /* > 0: a flush that has failed */
+	uint8_t *raw;    /* room for the payload of EVENTS */
+	uint8_t *out;    /* room for the blocks of a flush */
+	uint8_t info[INFO_SIZE];
+	uint8_t definitions[DEFINITIONS_SIZE];
 };
 
 /* ---- Bytes into the file --------------------------------------------------------------------- */
@@ -64,89 +78,222 @@ static int write_all(int fd, const uint8_t *bytes, size_t size)
 	return 0;
 }
 
+/* If this fails, too, the reader meets a block that is cut: as good as none. */
+static void cut_back(struct vs_writer *writer, uint64_t size)
+{
+	int saved = errno;
+
+	if (ftruncate(writer->fd, (off_t)size) == 0)
+		(void)lseek(writer->fd, (off_t)size, SEEK_SET);
+	errno = saved;
+}
+
 /* All of it, or the file is as before. */
 static int append(struct vs_writer *writer, const uint8_t *bytes, size_t size)
 {
-	off_t old_size = (off_t)writer->file_size;
-	int saved;
-
 	if (!write_all(writer->fd, bytes, size)) {
 		writer->file_size += size;
 		return 0;
 	}
-	saved = errno;
-	/* If this fails, too, the reader meets a block that is cut: as good as none. */
-	if (ftruncate(writer->fd, old_size) == 0)
-		(void)lseek(writer->fd, old_size, SEEK_SET);
-	writer->has_failed = true;
-	errno = saved;
+	cut_back(writer, writer->file_size);
 	return -VS_ERR_IO;
 }
 
-/* Puts the payload behind the header's place in `stored`, compressed if that makes it smaller. */
-static void store_payload(struct vs_writer *writer, const uint8_t *raw, size_t size,
-			  struct vs_block_header *header)
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+static size_t bound_of(const struct vs_writer_zlib *zlib, size_t size)
 {
-	uint8_t *payload = writer->stored + VS_FORMAT_BLOCK_HEADER_SIZE;
-	unsigned long stored_size = writer->stored_capacity;
+	size_t bound = zlib ? zlib->bound(size) : size;
+
+	return VS_FORMAT_BLOCK_HEADER_SIZE + (bound > size ? bound : size);
+}
+
+/* Puts a block at `out`, compressed if that makes it smaller. Returns the place behind. */
+static uint8_t *put_block(const struct vs_writer *writer, uint8_t *out, const uint8_t *raw,
+			  size_t size, struct vs_block_header *header)
+{
+	uint8_t *payload = out + VS_FORMAT_BLOCK_HEADER_SIZE;
+	unsigned long stored_size = 0;
 
 	header->raw_size = (uint32_t)size;
-	if (writer->zlib.compress &&
-	    writer->zlib.compress(payload, &stored_size, raw, size, ZLIB_LEVEL) == 0 &&
-	    stored_size < size) {
-		header->flags = VS_BLOCK_ZLIB;
-	} else {
+	if (writer->zlib.compress) {
+		stored_size = writer->zlib.bound(size);
+		if (writer->zlib.compress(payload, &stored_size, raw, size, ZLIB_LEVEL) == 0 &&
+		    stored_size < size)
+			header->flags = VS_BLOCK_ZLIB;
+	}
+	if (!header->flags) {
 		vs_wire_put_bytes(payload, raw, size);
 		stored_size = size;
 	}
 	header->stored_size = (uint32_t)stored_size;
 	header->payload_crc = vs_crc32_add(0, payload, stored_size);
+	vs_block_put_header(out, header);
+	return payload + stored_size;
 }
 
-static int write_block(struct vs_writer *writer, const uint8_t *raw, size_t size,
-		       struct vs_block_header *header)
+static uint8_t *put_info(struct vs_writer *writer, uint8_t *out)
 {
-	store_payload(writer, raw, size, header);
-	vs_block_put_header(writer->stored, header);
-	return append(writer, writer->stored, VS_FORMAT_BLOCK_HEADER_SIZE + header->stored_size);
+	struct vs_block_header header = {.kind = VS_BLOCK_INFO};
+
+	out = put_block(writer, out, writer->info, writer->info_size, &header);
+	writer->info_size = 0;
+	return out;
 }
 
-static int write_pending(struct vs_writer *writer)
+static uint8_t *put_definitions(struct vs_writer *writer, uint8_t *out)
 {
 	struct vs_block_header header = {
-		.kind = (uint16_t)writer->kind,
-		.nr_records = writer->nr_records,
-		.first = writer->first,
-		.span = (uint32_t)(writer->end - writer->first),
+		.kind = VS_BLOCK_DEFINITIONS,
+		.nr_records = writer->nr_rows,
 	};
+
+	out = put_block(writer, out, writer->definitions, writer->definitions_size, &header);
+	writer->definitions_size = 0;
+	writer->nr_rows = 0;
+	return out;
+}
+
+static uint8_t *put_events(struct vs_writer *writer, uint8_t *out)
+{
+	struct vs_block_header header = {
+		.kind = VS_BLOCK_EVENTS,
+		.nr_records = writer->nr_pending_events,
+		.first_time_ns = writer->first_time_ns,
+		.last_time_ns = writer->last_time_ns,
+	};
+	uint8_t *p = vs_coverage_put(writer->raw, &writer->coverage);
+
+	vs_coverage_clear(&writer->coverage);
+	if (writer->nr_pending_events)
+		p += vs_columns_finish(writer->columns, p);
+	writer->first_time_ns = 0;
+	writer->last_time_ns = 0;
+	return put_block(writer, out, writer->raw, (size_t)(p - writer->raw), &header);
+}
+
+/* Times of the first and the last event of a block, as they will be read. */
+static void note_times(struct vs_writer *writer, const struct vs_record *event, bool is_first)
+{
+	writer->last_time_ns = event->time_ns - event->time_ns % TIME_UNIT_NS;
+	if (is_first)
+		writer->first_time_ns = writer->last_time_ns;
+}
+
+/* Makes blocks of all that was added. */
+static void encode(struct vs_writer *writer)
+{
+	uint8_t *p = writer->out;
+
+	/* With the first block, in one write: a trace without INFO says nothing of its log. */
+	if (writer->needs_header) {
+		vs_block_put_file_header(p);
+		p += VS_FORMAT_HEADER_SIZE;
+		writer->needs_header = false;
+	}
+	if (writer->info_size)
+		p = put_info(writer, p);
+	if (writer->definitions_size)
+		p = put_definitions(writer, p);
+	if (writer->nr_pending)
+		p = put_events(writer, p);
+	writer->out_size = (size_t)(p - writer->out);
+}
+
+int vs_writer_flush(struct vs_writer *writer)
+{
 	int err;
 
-	if (!writer->raw_size)
-		return 0;
-	err = write_block(writer, writer->raw, writer->raw_size, &header);
-	if (err) {
-		writer->nr_dropped += writer->nr_records;
-	} else {
-		writer->nr_written += writer->nr_records;
-		writer->written_end = writer->end;
+	if (!writer->out_size)
+		encode(writer);
+	err = append(writer, writer->out, writer->out_size);
+	if (err)
+		return err;
+	writer->nr_events += writer->nr_pending_events;
+	writer->nr_pending = 0;
+	writer->nr_pending_events = 0;
+	writer->out_size = 0;
+	return 0;
+}
+
+/* ---- Snapshots ------------------------------------------------------------------------------- */
+
+void vs_writer_begin_snapshot(struct vs_writer *writer, const struct vs_writer_totals *totals)
+{
+	writer->totals = *totals;
+	writer->snapshot_offset = writer->file_size;
+	writer->snapshot_err = 0;
+}
+
+void vs_writer_add_ring_end(struct vs_writer *writer, uint32_t ring, uint64_t end)
+{
+	vs_coverage_add_all(&writer->coverage, ring, end);
+}
+
+/* A block of all events that were added since the last one. Only the first says what is covered. */
+static void write_snapshot_block(struct vs_writer *writer)
+{
+	struct vs_block_header header = {
+		.kind = VS_BLOCK_SNAPSHOT,
+		.nr_records = vs_columns_get_nr(writer->columns),
+		.first_time_ns = writer->first_time_ns,
+		.last_time_ns = writer->last_time_ns,
+	};
+	uint8_t *p = writer->raw;
+	uint8_t *behind;
+
+	p = vs_wire_put_varint(p, writer->totals.nr_events);
+	p = vs_wire_put_varint(p, writer->totals.nr_lost);
+	p = vs_coverage_put(p, &writer->coverage);
+	vs_coverage_clear(&writer->coverage);
+	if (header.nr_records)
+		p += vs_columns_finish(writer->columns, p);
+	behind = put_block(writer, writer->out, writer->raw, (size_t)(p - writer->raw), &header);
+	writer->first_time_ns = 0;
+	writer->last_time_ns = 0;
+	if (!writer->snapshot_err)
+		writer->snapshot_err = append(writer, writer->out, (size_t)(behind - writer->out));
+}
+
+void vs_writer_add_to_snapshot(struct vs_writer *writer, const struct vs_record *event)
+{
+	if (vs_columns_is_full(writer->columns))
+		write_snapshot_block(writer);
+	note_times(writer, event, !vs_columns_get_nr(writer->columns));
+	vs_columns_add(writer->columns, event);
+}
+
+int vs_writer_end_snapshot(struct vs_writer *writer)
+{
+	write_snapshot_block(writer);
+	if (writer->snapshot_err) {
+		cut_back(writer, writer->snapshot_offset);
+		writer->file_size = writer->snapshot_offset;
 	}
-	writer->raw_size = 0;
-	writer->nr_records = 0;
-	return err;
+	return writer->snapshot_err;
+}
+
+void vs_writer_move(struct vs_writer *writer, int fd, uint64_t nr_events)
+{
+	off_t size = lseek(fd, 0, SEEK_CUR);
+
+	close(writer->fd);
+	writer->fd = fd;
+	writer->file_size = size > 0 ? (uint64_t)size : 0;
+	writer->nr_events -= nr_events;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static int create(struct vs_writer **writer, int fd, const struct vs_writer_zlib *zlib)
 {
-	size_t capacity = zlib ? zlib->bound(RAW_SIZE) : RAW_SIZE;
-	size_t map_size;
+	size_t raw_size = 2 * VS_WIRE_VARINT_MAX + VS_COVERAGE_BOUND + vs_columns_bound();
+	size_t map_size = sizeof(**writer) + raw_size + VS_FORMAT_HEADER_SIZE +
+			  bound_of(zlib, raw_size) + bound_of(zlib, INFO_SIZE) +
+			  bound_of(zlib, DEFINITIONS_SIZE);
 	struct vs_writer *new;
 	off_t here;
 
-	if (capacity < RAW_SIZE)
-		capacity = RAW_SIZE;
-	map_size = sizeof(*new) + VS_FORMAT_BLOCK_HEADER_SIZE + capacity;
 	new = mmap(NULL, map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (new == MAP_FAILED) {
 		close(fd);
@@ -154,40 +301,22 @@ static int create(struct vs_writer **writer, int fd, const struct vs_writer_zlib
 	}
 	new->fd = fd;
 	new->map_size = map_size;
-	new->stored = (uint8_t *)(new + 1);
-	new->stored_capacity = capacity;
-	new->kind = VS_BLOCK_INFO;
+	new->raw = (uint8_t *)(new + 1);
+	new->out = new->raw + raw_size;
+	vs_stack_tree_init(&new->tree, 1);
 	if (zlib)
 		new->zlib = *zlib;
 	here = lseek(fd, 0, SEEK_CUR);
 	new->file_size = here > 0 ? (uint64_t)here : 0;
-	*writer = new;
-	return 0;
-}
-
-int vs_writer_create(struct vs_writer **writer, int fd, const struct vs_writer_zlib *zlib)
-{
-	uint8_t header[VS_FORMAT_HEADER_SIZE];
-	struct vs_writer *new;
-	int err, saved;
-
-	err = create(&new, fd, zlib);
-	if (err)
-		return err;
-	vs_block_put_file_header(header);
-	err = append(new, header, sizeof(header));
-	if (err) {
-		saved = errno;
+	if (vs_columns_create(&new->columns, TIME_UNIT_NS)) {
 		vs_writer_abandon(new);
-		errno = saved;
-		return err;
+		return -VS_ERR_NO_MEMORY;
 	}
 	*writer = new;
 	return 0;
 }
 
-int vs_writer_resume(struct vs_writer **writer, int fd, const struct vs_writer_zlib *zlib,
-		     uint64_t nr_records)
+int vs_writer_create(struct vs_writer **writer, int fd, const struct vs_writer_zlib *zlib)
 {
 	struct vs_writer *new;
 	int err;
@@ -195,7 +324,22 @@ int vs_writer_resume(struct vs_writer **writer, int fd, const struct vs_writer_z
 	err = create(&new, fd, zlib);
 	if (err)
 		return err;
-	new->nr_written = nr_records;
+	new->needs_header = true;
+	*writer = new;
+	return 0;
+}
+
+int vs_writer_resume(struct vs_writer **writer, int fd, const struct vs_writer_zlib *zlib,
+		     uint64_t nr_events, uint32_t next_node)
+{
+	struct vs_writer *new;
+	int err;
+
+	err = create(&new, fd, zlib);
+	if (err)
+		return err;
+	new->nr_events = nr_events;
+	vs_stack_tree_init(&new->tree, next_node);
 	*writer = new;
 	return 0;
 }
@@ -203,6 +347,9 @@ int vs_writer_resume(struct vs_writer **writer, int fd, const struct vs_writer_z
 void vs_writer_abandon(struct vs_writer *writer)
 {
 	close(writer->fd);
+	vs_stack_tree_fini(&writer->tree);
+	if (writer->columns)
+		vs_columns_destroy(writer->columns);
 	munmap(writer, writer->map_size);
 }
 
@@ -212,15 +359,17 @@ static int finish(struct vs_writer *writer, uint64_t nr_lost, enum vs_end how)
 	uint8_t payload[VS_FORMAT_END_SIZE];
 	struct vs_block_end end;
 	int err, end_err, saved;
+	uint8_t *behind;
 
 	err = vs_writer_flush(writer);
 	saved = errno;
-	end.nr_records = writer->nr_written;
-	end.nr_lost = nr_lost + writer->nr_dropped;
+	end.nr_events = writer->nr_events;
+	end.nr_lost = nr_lost + writer->nr_pending_events;
 	end.how = how;
 	vs_block_put_end(payload, &end);
+	behind = put_block(writer, writer->out, payload, sizeof(payload), &header);
 	/* Tried after a failure, too: there may be room again, and the loss is worth a block. */
-	end_err = write_block(writer, payload, sizeof(payload), &header);
+	end_err = append(writer, writer->out, (size_t)(behind - writer->out));
 	if (!err && end_err) {
 		err = end_err;
 		saved = errno;
@@ -251,88 +400,60 @@ int vs_writer_add_info(struct vs_writer *writer, const char *key, const char *va
 
 	if (writer->has_records || !key_size || key_size > UINT8_MAX)
 		return -VS_ERR_INVALID;
-	if (writer->has_failed)
-		return 0;
-	if (writer->raw_size + key_size + value_size + 2 * VS_WIRE_VARINT_MAX > RAW_SIZE) {
-		err = write_pending(writer);
+	if (writer->out_size ||
+	    writer->info_size + key_size + value_size + 2 * VS_WIRE_VARINT_MAX > INFO_SIZE) {
+		err = vs_writer_flush(writer);
 		if (err)
 			return err;
 	}
-	p = writer->raw + writer->raw_size;
+	p = writer->info + writer->info_size;
 	p = vs_wire_put_varint(p, key_size);
 	p = vs_wire_put_bytes(p, key, key_size);
 	p = vs_wire_put_varint(p, value_size);
 	p = vs_wire_put_bytes(p, value, value_size);
-	writer->raw_size = (size_t)(p - writer->raw);
+	writer->info_size = (size_t)(p - writer->info);
 	return 0;
 }
 
-/* One record of `size` bytes at a position. */
-static int add_record(struct vs_writer *writer, uint64_t position, const uint8_t *bytes,
-		      size_t size)
+static void add_event(struct vs_writer *writer, const struct vs_record *record)
 {
-	/* Blocks have no gaps, so that a reader can tell the position of every record. */
-	if (writer->raw_size + size > RAW_SIZE || (writer->raw_size && position != writer->end)) {
-		int err = write_pending(writer);
-
-		if (err)
-			return err;
-	}
-	if (!writer->raw_size)
-		writer->first = position;
-	vs_wire_put_bytes(writer->raw + writer->raw_size, bytes, size);
-	writer->raw_size += size;
-	writer->nr_records++;
-	writer->end = position + vs_live_stride(size);
-	return 0;
+	note_times(writer, record, !writer->nr_pending_events);
+	vs_columns_add(writer->columns, record);
+	writer->nr_pending_events++;
 }
 
-static int begin_records(struct vs_writer *writer)
+void vs_writer_add(struct vs_writer *writer, const struct vs_record *record, uint32_t ring,
+		   uint64_t sequence)
 {
-	int err;
-
-	if (writer->has_records)
-		return 0;
-	err = write_pending(writer); /* INFO */
 	writer->has_records = true;
-	writer->kind = VS_BLOCK_RECORDS;
-	return err;
+	writer->nr_pending++;
+	vs_coverage_add(&writer->coverage, ring, sequence);
+	if (vs_record_is_event(record->type))
+		add_event(writer, record);
+	else
+		writer->definitions_size +=
+			vs_definitions_writer_put(writer->definitions + writer->definitions_size,
+						  record, &writer->tree, &writer->nr_rows);
 }
 
-int vs_writer_add_records(struct vs_writer *writer, uint64_t first, const uint8_t *bytes,
-			  size_t size, uint32_t nr_records)
+bool vs_writer_is_full(const struct vs_writer *writer)
 {
-	uint32_t nr_taken = 0;
-	int err = 0;
-
-	if (!writer->has_failed)
-		err = begin_records(writer);
-	while (size && !err && !writer->has_failed && nr_taken < nr_records) {
-		int record_size = vs_codec_get_size(bytes, size);
-
-		if (record_size < 0)
-			return -VS_ERR_INVALID;
-		err = add_record(writer, first, bytes, (size_t)record_size);
-		if (err)
-			break;
-		first += vs_live_stride((uint64_t)record_size);
-		bytes += record_size;
-		size -= (size_t)record_size;
-		nr_taken++;
-	}
-	if (writer->has_failed) {
-		writer->nr_dropped += nr_records - nr_taken;
-		return err;
-	}
-	return size || nr_taken < nr_records ? -VS_ERR_INVALID : 0;
+	return writer->out_size || vs_columns_is_full(writer->columns) ||
+	       vs_coverage_is_full(&writer->coverage) ||
+	       writer->definitions_size + VS_DEFINITIONS_WRITER_MAX > DEFINITIONS_SIZE;
 }
 
-int vs_writer_flush(struct vs_writer *writer)
+uint32_t vs_writer_get_nr_pending(const struct vs_writer *writer)
 {
-	return writer->has_failed ? 0 : write_pending(writer);
+	return writer->nr_pending;
 }
 
-uint64_t vs_writer_get_end(const struct vs_writer *writer)
+uint64_t vs_writer_get_size(const struct vs_writer *writer)
 {
-	return writer->written_end;
+	return writer->file_size;
+}
+
+uint32_t vs_writer_get_next_node(const struct vs_writer *writer)
+{
+	return writer->tree.next_node;
 }

@@ -1,10 +1,12 @@
 #ifndef VS_WRITER_H
 #define VS_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "error.h"
 #include "format.h"
+#include "record.h"
 
 /*
  * Writes a trace. One thread at a time. Uses only write(2), memory of its own (mmap, not the host's
@@ -12,9 +14,8 @@
  * inside other people's programs.
  *
  * When the disk is full or breaks, the call that notices returns -VS_ERR_IO (see errno) and takes
- * the half-written block off the file again. From then on records are dropped and counted, calls
- * return 0, and vs_writer_close adds what was dropped to the lost events of the END block, if that
- * can be written.
+ * what it half wrote off the file again. The records of that flush stay with the writer: the next
+ * vs_writer_flush tries again, and until it succeeds vs_writer_is_full() may stay true.
  */
 struct vs_writer;
 
@@ -25,17 +26,17 @@ struct vs_writer_zlib {
 			unsigned long size, int level);
 };
 
-/* fd is the writer's from now on, also on failure. Writes the header. */
+/* fd is the writer's from now on, also on failure. The first flush writes the header, too. */
 VS_MUST_CHECK int vs_writer_create(struct vs_writer **writer, int fd,
 				   const struct vs_writer_zlib *zlib);
 
 /*
- * Goes on with a trace: fd stands behind its last whole block, before which there are nr_records.
- * The writer does not read them: vs_writer_get_end is 0 until it has written a block of its own.
- * fd is the writer's from now on, also on failure.
+ * Goes on with a trace: fd stands behind its last whole block, before which there are nr_events,
+ * and nodes of stacks up to next_node - 1. fd is the writer's from now on, also on failure.
  */
 VS_MUST_CHECK int vs_writer_resume(struct vs_writer **writer, int fd,
-				   const struct vs_writer_zlib *zlib, uint64_t nr_records);
+				   const struct vs_writer_zlib *zlib, uint64_t nr_events,
+				   uint32_t next_node);
 
 /*
  * Key and value of the INFO block (info.h); all calls before the first records, otherwise
@@ -45,27 +46,54 @@ VS_MUST_CHECK int vs_writer_resume(struct vs_writer **writer, int fd,
 VS_MUST_CHECK int vs_writer_add_info(struct vs_writer *writer, const char *key, const char *value);
 
 /*
- * Append encoded records (vs_codec_put_record, one after the other, without the log's words).
- * first: position of the first one in the log; the others follow it without a gap. Writes whole
- * blocks when there is enough for one. -VS_ERR_INVALID: these are not nr_records whole records; the
- * whole ones in front were taken.
+ * The next record: record number `sequence` of a ring (live_format.h); those of one ring come in
+ * order, without gaps. Only while !vs_writer_is_full(). Cannot fail: nothing is written here.
  */
-VS_MUST_CHECK int vs_writer_add_records(struct vs_writer *writer, uint64_t first,
-					const uint8_t *bytes, size_t size, uint32_t nr_records);
+void vs_writer_add(struct vs_writer *writer, const struct vs_record *record, uint32_t ring,
+		   uint64_t sequence);
+
+/* Time for vs_writer_flush: a block is full, or there is no room for one more record. */
+bool vs_writer_is_full(const struct vs_writer *writer);
+
+/* Records added since the last flush. */
+uint32_t vs_writer_get_nr_pending(const struct vs_writer *writer);
 
 /*
- * Write what is left as a block; afterwards everything given so far is in the file. Call it right
+ * Writes all that was added; afterwards it is in the file, and the log may forget it. Call it right
  * after the last vs_writer_add_info: a log is only believed if INFO says that it belongs here.
  */
 VS_MUST_CHECK int vs_writer_flush(struct vs_writer *writer);
 
 /*
- * Position behind the last record that is in the file; 0 before the first. The log's tail may move
- * there and no further, because what the writer still holds dies with the program.
+ * A snapshot: docs/trace-format.md, section 3.6. Right after a flush, and in this order: begin, how
+ * far the trace goes in each ring, the events that rebuild the state, end. It may take several
+ * blocks. If they cannot be written they are taken off the file again, and the end returns
+ * -VS_ERR_IO.
  */
-uint64_t vs_writer_get_end(const struct vs_writer *writer);
+struct vs_writer_totals {
+	uint64_t nr_events; /* that it stands for */
+	uint64_t nr_lost;   /* by the LOST events among them */
+};
+void vs_writer_begin_snapshot(struct vs_writer *writer, const struct vs_writer_totals *totals);
+void vs_writer_add_ring_end(struct vs_writer *writer, uint32_t ring, uint64_t end);
+void vs_writer_add_to_snapshot(struct vs_writer *writer, const struct vs_record *event);
+VS_MUST_CHECK int vs_writer_end_snapshot(struct vs_writer *writer);
 
-/* END block, close. `nr_lost`: events that could not be recorded. The writer is gone in any case.
+/*
+ * Goes on in another file, which has taken the trace's place without its oldest nr_events: right
+ * after a flush. fd stands at its end and is the writer's from now on; the old one is closed.
+ */
+void vs_writer_move(struct vs_writer *writer, int fd, uint64_t nr_events);
+
+/* For vs_writer_resume, after a flush. */
+uint32_t vs_writer_get_next_node(const struct vs_writer *writer);
+
+/* Bytes of the file so far. */
+uint64_t vs_writer_get_size(const struct vs_writer *writer);
+
+/*
+ * Flush, END block, close. `nr_lost`: events that could not be recorded; what this writer could not
+ * write is added. The writer is gone in any case.
  */
 VS_MUST_CHECK int vs_writer_close(struct vs_writer *writer, uint64_t nr_lost);
 

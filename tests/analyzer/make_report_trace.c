@@ -4,45 +4,23 @@
  * Device 0 (1000 MiB): a pool "te\"ns\xff" with 400 MiB in one segment and 100 blocks of 1 MiB, one
  * a step, each followed by a hole of 3 MiB; 200 MiB of weights; 64 MiB pinned; a free that fails; a
  * request that is served when asked again; and in step 100 a pool request for 150 MiB that fails.
- * Device 1: 8 MiB, freed. many.vscope: 100,000 allocations and frees.
+ * Device 1: 8 MiB, freed. many.vscope: 100,000 allocations and frees. names.vscope: the same story,
+ * told with names of 2000 bytes, of wide characters, and of bytes that are no text.
  */
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-#include "codec.h"
-#include "info.h"
-#include "live_format.h"
-#include "script.h"
-#include "writer.h"
+#include "script_trace.h"
 
 #define SEGMENT ((uint64_t)0x7f0000000000)
 
 static void write_trace(const struct script *script, const char *folder, const char *name)
 {
-	static const struct vs_writer_zlib zlib = {compressBound, compress2};
-	struct vs_writer *writer;
-	uint8_t bytes[VS_CODEC_MAX];
 	char path[4096];
-	uint64_t position = 0;
-	size_t i, size;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0 || vs_writer_create(&writer, fd, &zlib) ||
-	    vs_writer_add_info(writer, VS_INFO_COMMAND, "train\n--title\na b\n"))
-		exit(1);
-	for (i = 0; i < script->nr_records; i++) {
-		size = vs_codec_put_record(bytes, &script->records[i]);
-		if (vs_writer_add_records(writer, position, bytes, size, 1))
-			exit(1);
-		position += vs_live_stride(size);
-	}
-	if (vs_writer_close(writer, 0))
-		exit(1);
+	script_trace_write(script, path,
+			   &(struct script_trace){.command = "train\n--title\na b\n"});
 }
 
 static void make_story(const char *folder)
@@ -85,6 +63,52 @@ static void make_story(const char *folder)
 	script_fini(&script);
 }
 
+/* "piece" again and again, 2000 bytes. */
+static const char *repeat(char out[2001], const char *piece)
+{
+	size_t size = strlen(piece), used = 0;
+
+	for (; used + size <= 2000; used += size)
+		memcpy(out + used, piece, size);
+	out[used] = '\0';
+	return out;
+}
+
+static void make_names(const char *folder)
+{
+	static const uint64_t frames[][2] = {{0x1100, 0x1200}, {0x4100, 0x4200}};
+	char template[2001], wide[2001], path[2100];
+	struct script script;
+
+	repeat(template, "std::map<int, std::vector<float, std::allocator<float> > >::");
+	repeat(wide, "\u8a13\u7df4 ");
+	script_init(&script);
+	script_device(&script, 0, 1000 * MIB);
+	script_pool(&script, 1, VS_POOL_PROGRAM, 0, 0, wide);
+	script_pool(&script, 2, VS_POOL_PROGRAM, 0, 0,
+		    "\"\\\b\x01\x7f\xc2\x9b\xff\xed\xa0\x80\xe2\x82");
+	script_name(&script, 1, template);
+	snprintf(path, sizeof(path), "/nowhere/%s", template);
+	script_module(&script, 1, 0x1000, 0x2000, path);
+	script_module(&script, 2, 0x4000, 0x5000, "/nowhere/\033]0;gone\a\xf0\x9f\x9a");
+	for (uint32_t i = 0; i < 2; i++)
+		script_stack(&script, i + 1, frames[i], 2);
+	script_push(&script, 1);
+	script_alloc(&script, VS_MEMORY_DEVICE, SEGMENT, 400 * MIB);
+	script_alloc(&script, VS_MEMORY_DEVICE, 2 * SEGMENT, 100 * MIB);
+	for (uint64_t step = 0; step < 40; step++) {
+		script_step(&script, step);
+		script_set_stack(&script, 1);
+		script_block(&script, 1, SEGMENT + 10 * step * MIB, MIB);
+		script_set_stack(&script, 2);
+		script_block(&script, 2, 2 * SEGMENT + 2 * step * MIB, MIB);
+	}
+	script_block_fail(&script, 2, 50 * MIB);
+	script_block_fail(&script, 1, 150 * MIB);
+	write_trace(&script, folder, "names.vscope");
+	script_fini(&script);
+}
+
 static void make_many(const char *folder)
 {
 	struct script script;
@@ -105,5 +129,6 @@ int main(int argc, char **argv)
 		return 2;
 	make_story(argv[1]);
 	make_many(argv[1]);
+	make_names(argv[1]);
 	return 0;
 }

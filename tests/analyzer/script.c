@@ -28,6 +28,19 @@ void script_init(struct script *script)
 	script->source = (struct vs_source){next_record, rewind_records, script};
 }
 
+void script_init_usual(struct script *script)
+{
+	static const uint64_t frames[][1] = {{0x100}, {0x200}, {0x300}, {0x400}};
+
+	script_init(script);
+	script_device(script, 0, 1000 * MIB);
+	script_pool(script, 1, VS_POOL_PROGRAM, 0, 0, "pool");
+	for (uint32_t i = 0; i < 4; i++)
+		script_stack(script, i + 1, frames[i], 1);
+	script_name(script, 1, "forward");
+	script_name(script, 2, "backward");
+}
+
 void script_fini(struct script *script)
 {
 	free(script->records);
@@ -93,7 +106,9 @@ void script_module(struct script *script, uint32_t id, uint64_t start, uint64_t 
 void script_stack(struct script *script, uint32_t id, const uint64_t *frames, uint32_t nr_frames)
 {
 	script_add(script, (struct vs_record){.type = VS_RECORD_STACK,
-					      .stack = {id, frames, nr_frames, false}});
+					      .stack = {.id = id,
+							.frames = frames,
+							.nr_frames = nr_frames}});
 }
 
 void script_device(struct script *script, uint32_t device, uint64_t total_size)
@@ -162,6 +177,19 @@ void script_fail(struct script *script, uint64_t size, uint64_t free_size, uint6
 							       .error = 2,
 							       .free_size = free_size,
 							       .total_size = total_size,
+							       .stack = script->stack}});
+}
+
+void script_fail_async(struct script *script, uint32_t pool, uint64_t size, uint64_t free_size,
+		       uint64_t total_size)
+{
+	script_add(script, (struct vs_record){.type = VS_RECORD_ALLOC_FAILED,
+					      .alloc_failed = {.kind = VS_MEMORY_ASYNC,
+							       .size = size,
+							       .error = 2,
+							       .free_size = free_size,
+							       .total_size = total_size,
+							       .pool = pool,
 							       .stack = script->stack}});
 }
 

@@ -34,6 +34,10 @@ struct script {
 void script_init(struct script *script);
 void script_fini(struct script *script);
 
+/* What many tests start with: device 0 of 1000 MiB, pool 1 of the program, stacks 1 to 4 of a frame
+ * each, and the names 1 "forward" and 2 "backward". */
+void script_init_usual(struct script *script);
+
 /* What is said next happens at this time, on this thread, at this stack. */
 void script_set_time(struct script *script, uint64_t time_ns);
 void script_set_thread(struct script *script, uint32_t thread);
@@ -60,6 +64,8 @@ void script_free(struct script *script, enum vs_memory_kind kind, uint64_t addre
 void script_free_failed(struct script *script, enum vs_memory_kind kind, uint64_t address);
 /* error 2 is out of memory. */
 void script_fail(struct script *script, uint64_t size, uint64_t free_size, uint64_t total_size);
+void script_fail_async(struct script *script, uint32_t pool, uint64_t size, uint64_t free_size,
+		       uint64_t total_size);
 void script_fail_error(struct script *script, enum vs_memory_kind kind, uint64_t size,
 		       uint32_t error);
 void script_reserve(struct script *script, uint64_t address, uint64_t size);

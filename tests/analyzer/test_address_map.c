@@ -81,8 +81,8 @@ static void test_live_holes_and_cached_add_up_to_reserved(void **state)
 	assert_int_equal(map.reserved_bytes, 1000 + 500 + 70 + 40);
 	assert_int_equal(map.live_bytes, 250 + 70 + 30);
 	assert_int_equal(map.hole_bytes, 750);
-	assert_int_equal(map.releasable_bytes, 500);
-	assert_int_equal(map.cached_bytes, 510); /* and ten that the driver pool keeps */
+	assert_int_equal(map.releasable_bytes, 510); /* and ten that the driver pool keeps */
+	assert_int_equal(map.cached_bytes, 510);
 	pool = vs_address_map_get_worst(&map);
 	assert_non_null(pool);
 	assert_int_equal(vs_hole_set_get_largest(&pool->holes), 650);
@@ -90,6 +90,38 @@ static void test_live_holes_and_cached_add_up_to_reserved(void **state)
 	assert_int_equal(pool->block_bytes, 250);
 	assert_int_equal(pool->nr_segments, 2);
 	assert_int_equal(pool->nr_blocks, 3);
+	vs_address_map_fini(&map);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_driver_pools_stand_behind_the_others_with_what_they_do_not_use(void **state)
+{
+	struct vs_analysis analysis;
+	struct vs_address_map map;
+	struct script script;
+
+	(void)state;
+	make(&script, &analysis);
+	assert_int_equal(
+		vs_address_map_init(&map, analysis.replay, script_get_device(analysis.replay)), 0);
+	assert_int_equal(map.nr_pools, 2);
+	assert_int_equal(map.pools[0].pool->owner, VS_POOL_PROGRAM);
+	assert_int_equal(map.pools[1].pool->owner, VS_POOL_DRIVER);
+	assert_int_equal(map.pools[1].segment_bytes, 40);
+	assert_int_equal(map.pools[1].block_bytes, 30);
+	assert_int_equal(map.pools[1].nr_blocks, 1);
+	assert_int_equal(map.pools[1].releasable_bytes, 10);
+	assert_int_equal(map.pools[1].holes.nr_holes, 0); /* where they are is not known */
+	vs_address_map_fini(&map);
+	vs_analysis_fini(&analysis);
+	/* A pool that holds nothing is no news. */
+	script_free(&script, VS_MEMORY_ASYNC, 4 * BASE);
+	script_pool_state(&script, 2, 0);
+	script_analyse(&script, &analysis);
+	assert_int_equal(
+		vs_address_map_init(&map, analysis.replay, script_get_device(analysis.replay)), 0);
+	assert_int_equal(map.nr_pools, 1);
 	vs_address_map_fini(&map);
 	vs_analysis_fini(&analysis);
 	script_fini(&script);
@@ -151,6 +183,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_map_lists_segments_blocks_and_holes_by_address),
 		cmocka_unit_test(test_live_holes_and_cached_add_up_to_reserved),
+		cmocka_unit_test(
+			test_driver_pools_stand_behind_the_others_with_what_they_do_not_use),
 		cmocka_unit_test(test_neighbours_are_the_blocks_that_touch_a_hole),
 		cmocka_unit_test(test_block_between_two_others_is_no_neighbour_of_a_hole),
 	};

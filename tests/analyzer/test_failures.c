@@ -206,6 +206,54 @@ static void test_failures_of_one_site_are_one_group(void **state)
 	script_fini(&script);
 }
 
+static void test_failures_of_a_driver_pool_count_for_it(void **state)
+{
+	const struct vs_failure_group *group;
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_pool(&script, 2, VS_POOL_DRIVER, 0, 0, "");
+	script_pool(&script, 3, VS_POOL_DRIVER, 1, 0, "");
+	script_fail_async(&script, 2, 100, 50, 1000);
+	script_fail_async(&script, 1, 101, 50, 1000); /* no driver pool: of the driver */
+	script_fail_async(&script, 3, 102, 50, 1000); /* says device 0, its stream's */
+	script_analyse(&script, &analysis);
+	for (uint32_t i = 2; i <= 3; i++)
+		assert_int_equal(vs_failures_count_pool(&analysis.failures,
+							vs_replay_get_pool(analysis.replay, i)),
+				 1);
+	assert_int_equal(
+		vs_failures_count_pool(&analysis.failures, vs_replay_get_pool(analysis.replay, 1)),
+		0);
+	assert_int_equal(
+		vs_failures_count_device(&analysis.failures, script_get_device(analysis.replay)),
+		2);
+	/* It was the pool's device that ran out, and what is free there nobody told. */
+	group = vs_failures_get_last(&analysis.failures, NULL);
+	assert_int_equal(group->device->ordinal, 1);
+	assert_null(group->pool);
+	assert_int_equal(group->driver_pool->id, 3);
+	assert_int_equal(group->last_oom.total_size, 0);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_driver_pool_that_serves_the_next_request_is_recovered(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_pool(&script, 2, VS_POOL_DRIVER, 0, 0, "");
+	script_fail_async(&script, 2, 100, 50, 1000);
+	script_fail_async(&script, 2, 100, 50, 1000);
+	script_alloc_async(&script, 2, 0x5000, 100);
+	assert_failures(&script, 0, 1);
+	script_fini(&script);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +267,8 @@ int main(void)
 		cmocka_unit_test(test_failure_before_an_earlier_pool_request_is_not_under_it),
 		cmocka_unit_test(test_pool_that_fails_the_same_request_again_is_one_out_of_memory),
 		cmocka_unit_test(test_failures_of_one_site_are_one_group),
+		cmocka_unit_test(test_failures_of_a_driver_pool_count_for_it),
+		cmocka_unit_test(test_driver_pool_that_serves_the_next_request_is_recovered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

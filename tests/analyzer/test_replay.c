@@ -120,144 +120,6 @@ static void test_overlap_closes_the_older_one_and_is_counted(void **state)
 	script_fini(&script);
 }
 
-static void test_segment_belongs_to_its_pool_from_birth(void **state)
-{
-	struct vs_analysis analysis;
-	struct script script;
-
-	(void)state;
-	setup(&script);
-	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 1000000);
-	script_alloc(&script, VS_MEMORY_DEVICE, 0x900000, 50);
-	script_block(&script, 1, 0x100000, 300);
-	script_analyse(&script, &analysis);
-	assert_bytes(analysis.replay, 350, 1000050);
-	/* With a single pass the segment would have been live for a moment. */
-	assert_int_equal(
-		vs_measure_peak_get(&analysis.peak, script_get_device(analysis.replay))->live.bytes,
-		350);
-	vs_analysis_fini(&analysis);
-	script_fini(&script);
-}
-
-static void test_blocks_go_with_their_segment(void **state)
-{
-	struct vs_analysis analysis;
-	const struct vs_counts *counts;
-	struct script script;
-
-	(void)state;
-	setup(&script);
-	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 1000);
-	script_block(&script, 1, 0x100000, 300);
-	script_block(&script, 1, 0x100200, 300);
-	script_block_free(&script, 1, 0x100000);
-	script_free(&script, VS_MEMORY_DEVICE, 0x100000);
-	script_analyse(&script, &analysis);
-	assert_bytes(analysis.replay, 0, 0);
-	counts = vs_measure_counts_get_pool(&analysis.counts, analysis.replay->pools[0]);
-	assert_int_equal(counts->allocs, 2);
-	assert_int_equal(counts->frees, 1);
-	assert_int_equal(counts->implicit_frees, 1);
-	vs_analysis_fini(&analysis);
-	script_fini(&script);
-}
-
-static void test_pool_inside_a_block_of_another_pool_counts_once(void **state)
-{
-	struct vs_analysis analysis;
-	struct script script;
-
-	(void)state;
-	setup(&script);
-	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x10000);
-	script_block(&script, 1, 0x100000, 0x8000); /* divided by the inner pool */
-	script_block(&script, 1, 0x108000, 0x100);
-	script_block(&script, 2, 0x100000, 0x200); /* starts where the outer one starts */
-	script_block(&script, 2, 0x101000, 0x300);
-	script_analyse(&script, &analysis);
-	assert_bytes(analysis.replay, 0x600, 0x10000);
-	assert_int_equal(analysis.replay->counters.nr_overlaps, 0);
-	assert_int_equal(analysis.replay->pools[0]->block_bytes, 0x8100);
-	assert_int_equal(analysis.replay->pools[1]->block_bytes, 0x500);
-	assert_int_equal(analysis.replay->pools[1]->segment_bytes, 0x8000);
-	vs_analysis_fini(&analysis);
-	script_fini(&script);
-}
-
-static void test_free_of_an_outer_block_takes_the_inner_ones(void **state)
-{
-	struct vs_analysis analysis;
-	struct script script;
-
-	(void)state;
-	setup(&script);
-	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x10000);
-	script_block(&script, 1, 0x100000, 0x8000);
-	script_block(&script, 2, 0x100000, 0x200);
-	script_block_free(&script, 1, 0x100000);
-	script_analyse(&script, &analysis);
-	assert_bytes(analysis.replay, 0, 0x10000);
-	vs_analysis_fini(&analysis);
-	script_fini(&script);
-}
-
-static void test_overlapping_block_of_the_same_pool_closes_the_older(void **state)
-{
-	struct vs_analysis analysis;
-	struct script script;
-
-	(void)state;
-	setup(&script);
-	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x10000);
-	script_block(&script, 1, 0x100000, 0x1000);
-	script_block(&script, 1, 0x100800, 0x100);
-	script_analyse(&script, &analysis);
-	assert_bytes(analysis.replay, 0x100, 0x10000);
-	assert_int_equal(analysis.replay->counters.nr_overlaps, 1);
-	vs_analysis_fini(&analysis);
-	script_fini(&script);
-}
-
-static void test_block_outside_any_segment_counts_for_itself(void **state)
-{
-	struct vs_analysis analysis;
-	struct script script;
-
-	(void)state;
-	setup(&script);
-	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x1000);
-	script_block(&script, 1, 0x500000, 100);
-	script_block(&script, 1, 0x100f00, 0x200); /* reaches beyond the segment: cut */
-	script_analyse(&script, &analysis);
-	assert_bytes(analysis.replay, 100 + 0x100, 100 + 0x1000);
-	assert_int_equal(analysis.replay->counters.nr_orphan_blocks, 2);
-	vs_analysis_fini(&analysis);
-	script_fini(&script);
-}
-
-static void test_end_of_a_pool_frees_its_blocks_implicitly(void **state)
-{
-	struct vs_analysis analysis;
-	struct script script;
-
-	(void)state;
-	setup(&script);
-	script_alloc(&script, VS_MEMORY_DEVICE, 0x100000, 0x10000);
-	script_block(&script, 1, 0x100000, 0x8000);
-	script_block(&script, 2, 0x100000, 0x200);
-	script_block(&script, 2, 0x100400, 0x200);
-	script_pool_end(&script, 2);
-	script_analyse(&script, &analysis);
-	assert_int_equal(vs_measure_counts_get_pool(&analysis.counts, analysis.replay->pools[1])
-				 ->implicit_frees,
-			 2);
-	/* The outer block stays one that another pool divides. */
-	assert_bytes(analysis.replay, 0, 0x10000);
-	vs_analysis_fini(&analysis);
-	script_fini(&script);
-}
-
 static void test_driver_pool_reserves_what_was_sampled_or_more(void **state)
 {
 	struct vs_replay *replay;
@@ -282,6 +144,30 @@ static void test_driver_pool_reserves_what_was_sampled_or_more(void **state)
 	script_pool_state(&script, 3, 0);
 	replay = script_replay(&script);
 	assert_bytes(replay, 0, 0);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_driver_pools_of_a_device_are_numbered_for_want_of_names(void **state)
+{
+	static const char *const names[] = {"stream-ordered", "stream-ordered", "stream-ordered 2",
+					    "named", "stream-ordered 4"};
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_device(&script, 0, GIB);
+	script_device(&script, 1, GIB);
+	script_pool(&script, 1, VS_POOL_DRIVER, 0, 0, "");
+	script_pool(&script, 2, VS_POOL_DRIVER, 1, 0, "");
+	script_pool(&script, 3, VS_POOL_DRIVER, 0, 0, "");
+	script_pool(&script, 4, VS_POOL_DRIVER, 0, 0, "named");
+	script_alloc_async(&script, 0, 0x100000, 1000); /* of a pool that was not named */
+	replay = script_replay(&script);
+	assert_int_equal(replay->nr_pools, 5);
+	for (size_t i = 0; i < replay->nr_pools; i++)
+		assert_string_equal(replay->pools[i]->name, names[i]);
 	vs_replay_destroy(replay);
 	script_fini(&script);
 }
@@ -430,14 +316,8 @@ int main(void)
 		cmocka_unit_test(test_free_that_failed_did_not_happen),
 		cmocka_unit_test(test_failed_free_whose_place_was_taken_stays_freed),
 		cmocka_unit_test(test_overlap_closes_the_older_one_and_is_counted),
-		cmocka_unit_test(test_segment_belongs_to_its_pool_from_birth),
-		cmocka_unit_test(test_blocks_go_with_their_segment),
-		cmocka_unit_test(test_pool_inside_a_block_of_another_pool_counts_once),
-		cmocka_unit_test(test_free_of_an_outer_block_takes_the_inner_ones),
-		cmocka_unit_test(test_overlapping_block_of_the_same_pool_closes_the_older),
-		cmocka_unit_test(test_block_outside_any_segment_counts_for_itself),
-		cmocka_unit_test(test_end_of_a_pool_frees_its_blocks_implicitly),
 		cmocka_unit_test(test_driver_pool_reserves_what_was_sampled_or_more),
+		cmocka_unit_test(test_driver_pools_of_a_device_are_numbered_for_want_of_names),
 		cmocka_unit_test(test_blocks_of_a_driver_pool_outlive_its_end),
 		cmocka_unit_test(test_context_takes_its_memory_but_not_async_and_vmm),
 		cmocka_unit_test(test_reset_takes_everything_of_the_device),

@@ -259,6 +259,160 @@ static void test_unreserving_unmaps_what_is_left(void **state)
 	script_fini(&script);
 }
 
+static void test_mapping_of_an_unknown_handle_is_a_segment_without_bytes(void **state)
+{
+	static const uint64_t one[][2] = {{0, 1}};
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script, 0);
+	script_map(&script, BASE, PAGE, 99); /* its creation was not seen */
+	replay = script_replay(&script);
+	assert_segments(replay, one, 1);
+	assert_bytes(replay, 0, 0);
+	vs_replay_destroy(replay);
+	script_unmap(&script, BASE, PAGE);
+	replay = script_replay(&script);
+	assert_segments(replay, NULL, 0);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_mapping_where_nobody_reserved_is_taken_as_it_is(void **state)
+{
+	static const uint64_t apart[][2] = {{100, 1}, {101, 1}};
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script, 2);
+	script_map(&script, BASE + 100 * PAGE, PAGE, 1);
+	script_map(&script, BASE + 101 * PAGE, PAGE, 2);
+	replay = script_replay(&script);
+	assert_segments(replay, apart, 2); /* a reservation of its own for each */
+	assert_bytes(replay, 2 * PAGE, 2 * PAGE);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_pages_of_two_devices_are_two_segments(void **state)
+{
+	static const uint64_t apart[][2] = {{0, 1}, {1, 1}};
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script, 1);
+	script_device(&script, 1, 8 * GIB);
+	script_alloc_on(&script, 1, VS_MEMORY_VMM, 50, PAGE);
+	script_map(&script, BASE, PAGE, 1);
+	script_map(&script, BASE + PAGE, PAGE, 50);
+	replay = script_replay(&script);
+	assert_segments(replay, apart, 2);
+	assert_bytes(replay, PAGE, PAGE);
+	assert_int_equal(vs_replay_get_device(replay, 1)->live_bytes, PAGE);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_unmapping_a_part_takes_whole_mappings(void **state)
+{
+	static const uint64_t rest[][2] = {{4, 1}};
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script, 1);
+	script_alloc(&script, VS_MEMORY_VMM, 9, 4 * PAGE);
+	script_map(&script, BASE, 4 * PAGE, 9); /* cuMemUnmap takes no part of it */
+	script_map(&script, BASE + 4 * PAGE, PAGE, 1);
+	script_unmap(&script, BASE + PAGE, PAGE);
+	replay = script_replay(&script);
+	assert_segments(replay, rest, 1);
+	assert_bytes(replay, PAGE, 5 * PAGE);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_handle_in_a_pools_reservation_is_not_live_wherever_else_it_is(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script, 1);
+	script_reserve(&script, BASE + 1000 * PAGE, 64 * PAGE);
+	script_map(&script, BASE, PAGE, 1);
+	script_map(&script, BASE + 1000 * PAGE, PAGE, 1); /* the same pages, once more */
+	script_block(&script, 1, BASE, 100);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 100, PAGE);
+	vs_analysis_fini(&analysis);
+	script_block_free(&script, 1, BASE);
+	script_unmap(&script, BASE, PAGE);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, PAGE, PAGE); /* now nobody divides it */
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_reservation_belongs_to_a_pool_that_is_described_later(void **state)
+{
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script, 2);
+	script_map(&script, BASE, PAGE, 1);
+	script_map(&script, BASE + PAGE, PAGE, 2);
+	script_pool(&script, 2, VS_POOL_PROGRAM, 0, 0, "late");
+	script_block(&script, 2, BASE, 100);
+	script_analyse(&script, &analysis);
+	assert_bytes(analysis.replay, 100, 2 * PAGE);
+	assert_int_equal(
+		vs_measure_peak_get(&analysis.peak, script_get_device(analysis.replay))->live.bytes,
+		100);
+	assert_int_equal(vs_replay_get_pool(analysis.replay, 2)->segment_bytes, 2 * PAGE);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_reservation_over_a_reservation_replaces_it(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script, 1);
+	script_map(&script, BASE, PAGE, 1);
+	script_reserve(&script, BASE - PAGE, 4 * PAGE); /* the end of the first one was lost */
+	replay = script_replay(&script);
+	assert_segments(replay, NULL, 0);
+	assert_bytes(replay, 0, PAGE);
+	assert_int_equal(replay->reservations.nr_ranges, 1);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_segment_of_cuda_malloc_makes_room_for_a_mapping(void **state)
+{
+	static const uint64_t one[][2] = {{0, 1}};
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script, 1);
+	script_alloc(&script, VS_MEMORY_DEVICE, BASE + 100, 1000);
+	script_map(&script, BASE, PAGE, 1);
+	replay = script_replay(&script);
+	assert_segments(replay, one, 1);
+	assert_bytes(replay, PAGE, PAGE);
+	assert_int_equal(replay->counters.nr_overlaps, 1);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +426,15 @@ int main(void)
 		cmocka_unit_test(test_block_over_two_pages_goes_when_one_is_unmapped),
 		cmocka_unit_test(test_mapping_over_a_mapping_replaces_it),
 		cmocka_unit_test(test_unreserving_unmaps_what_is_left),
+		cmocka_unit_test(test_mapping_of_an_unknown_handle_is_a_segment_without_bytes),
+		cmocka_unit_test(test_mapping_where_nobody_reserved_is_taken_as_it_is),
+		cmocka_unit_test(test_pages_of_two_devices_are_two_segments),
+		cmocka_unit_test(test_unmapping_a_part_takes_whole_mappings),
+		cmocka_unit_test(
+			test_handle_in_a_pools_reservation_is_not_live_wherever_else_it_is),
+		cmocka_unit_test(test_reservation_belongs_to_a_pool_that_is_described_later),
+		cmocka_unit_test(test_reservation_over_a_reservation_replaces_it),
+		cmocka_unit_test(test_segment_of_cuda_malloc_makes_room_for_a_mapping),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import unittest
 
 VRAMSCOPE, MAKE = sys.argv[1:3]
@@ -24,6 +25,10 @@ def run(*arguments, width=100, status=0):
     return done.stdout.decode()
 
 
+def count_columns(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
 class Report(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -31,6 +36,7 @@ class Report(unittest.TestCase):
         subprocess.run([MAKE, cls.folder.name], check=True)
         cls.story = os.path.join(cls.folder.name, "story.vscope")
         cls.many = os.path.join(cls.folder.name, "many.vscope")
+        cls.names = os.path.join(cls.folder.name, "names.vscope")
 
     @classmethod
     def tearDownClass(cls):
@@ -128,6 +134,28 @@ class Report(unittest.TestCase):
             for width in (40, 72, 200):
                 for line in run(command, self.story, width=width).splitlines():
                     self.assertLessEqual(len(line), width, (command, line))
+
+    def test_long_and_strange_names_fit_the_terminal(self):
+        for command in COMMANDS + ["map"]:
+            for width in (40, 80, 200):
+                told = run(command, self.names, width=width)
+                self.assertTrue(all(c.isprintable() or c == "\n" for c in told), told)
+                for line in told.splitlines():
+                    self.assertLessEqual(count_columns(line), width, (command, line))
+                told = run(command, "--ascii", self.names, width=width)
+                self.assertTrue(told.isascii(), told)
+        self.assertLess(run("report", self.names, width=80).count("\n"), 40)
+
+    def test_strange_names_are_valid_json(self):
+        for command in COMMANDS + ["map"]:
+            told = run(command, "--json", self.names)
+            self.assertTrue(all(c.isprintable() or c == "\n" for c in told), told)
+            json.loads(told)
+        device = json.loads(run("report", "--json", self.names))["devices"][0]
+        self.assertEqual(device["pools"][1]["name"],
+                         "\"\\\b\x01\x7f\x9b" + 6 * "\ufffd")
+        self.assertEqual(device["pools"][0]["name"][:2], "\u8a13\u7df4")
+        self.assertEqual(len(device["last_oom"]["at"]["phase"]), 1980)
 
     def test_ascii_is_ascii_and_nothing_plays_with_the_terminal(self):
         for command in COMMANDS:

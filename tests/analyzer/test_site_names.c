@@ -19,6 +19,8 @@ static void test_cuda_and_allocating_functions_are_wrappers(void **state)
 	assert_true(is_wrapper("my::Pool::Allocate(unsigned long)", "/bin/train", NULL));
 	assert_true(is_wrapper("xmalloc", "/bin/train", NULL));
 	assert_true(is_wrapper("c10::CUDACachingAllocator::get(int)", "/bin/train", NULL));
+	assert_true(is_wrapper("cudaMalloc<float>(float**, unsigned long)", "/bin/train",
+			       "/opt/cuda/include/cuda_runtime.h"));
 	assert_false(is_wrapper("forward", "/bin/train", "train.c"));
 	assert_false(is_wrapper("allocate_weights", "/bin/train", "train.c"));
 	assert_false(is_wrapper("load(Allocator const&)", "/bin/train", "train.c"));

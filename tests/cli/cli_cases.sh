@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 
-nothing_seen="vramscope: no CUDA call was seen, so there is no trace"
+nothing_seen="vramscope: no CUDA call was seen, so nothing was recorded"
 
 # run ARGUMENT...: vramscope run; output in $out, stderr in $err, exit status in $status.
 run() {

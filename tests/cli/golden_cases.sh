@@ -84,6 +84,14 @@ case_analysis_usage_errors() {
 	v report --from 2s --to 1s some.vscope
 	v report --color=sometimes some.vscope
 	v report --jsom some.vscope
+	v check
+	v check --quite some.vscope
+	v recover
+	v recover -o
+	v recover -o '' some.vscope
+	v recover -o one.vscope some.vscope other.vscope
+	v recover -o one.vscope --run some.vscope
+	v recover --json some.vscope
 }
 
 case_full_disk() {
@@ -161,6 +169,147 @@ case_all_commands_say_the_same_of_a_bad_trace() {
 		echo "$command: asked"
 	done
 	[[ ! -e picture.png ]] || echo "there is a picture of nothing"
+}
+
+# ---- check ------------------------------------------------------------------------------------
+
+case_check() {
+	"$FIXTURES/make_trace" good.vscope 3
+	"$FIXTURES/make_trace" odd.vscope 3 odd
+	v check good.vscope
+	v check odd.vscope good.vscope
+	v check --quiet good.vscope
+	v check -q good.vscope odd.vscope good.vscope
+	v check good.vscope missing.vscope
+	COLUMNS=50 v check odd.vscope
+}
+
+case_check_damaged_traces() {
+	local name
+
+	make_bad_traces
+	for name in no-end cut-in-end cut-in-middle damaged; do
+		v check -q "$name.vscope"
+	done
+}
+
+# Their records refer to nothing: only what is said of the files matters.
+case_check_and_recover_traces_of_all_versions() {
+	local path
+
+	# shellcheck disable=SC2154 # run.sh says where it is
+	cp -r "$here"/../data/v* .
+	for path in v*/*.vscope; do
+		v check -q "$path" | grep -v -e ' undefined ' -e ' events, ' -e ' time before '
+		v recover -o new.vscope "$path"
+	done
+}
+
+case_check_killed_programs() {
+	local how
+
+	for how in whole running missing newer other unknown; do
+		"$FIXTURES/make_trace" "$how.vscope" 3 killed 5 "$how"
+		v check "$how.vscope" | grep -v '^  ok '
+	done
+}
+
+case_check_json() {
+	"$FIXTURES/make_trace" odd.vscope 3 odd
+	v check --json odd.vscope
+	"$FIXTURES/make_trace" whole.vscope 3 killed 5 whole
+	v check --json --quiet odd.vscope missing.vscope whole.vscope |
+		grep -v -e '"verdict": "ok"' -e '"name"' -e '"count' -e '"reason": null' -e '^      *[{}]'
+}
+
+# ---- recover ----------------------------------------------------------------------------------
+
+case_recover() {
+	"$FIXTURES/make_trace" good.vscope 3
+	"$FIXTURES/make_trace" one.vscope 3 killed 5 whole
+	"$FIXTURES/make_trace" two.vscope 0 killed 1 whole
+	v recover good.vscope
+	v recover good.vscope one.vscope missing.vscope two.vscope
+	ls
+	v recover one.vscope
+	v check one.vscope two.vscope | grep -v '^  ok '
+}
+
+case_recover_into_another_file() {
+	"$FIXTURES/make_trace" pair.vscope 3 killed 5 whole
+	"$FIXTURES/make_trace" good.vscope 3
+	cp pair.vscope before
+	cp pair.vscope.live before.live
+	v recover -o new.vscope pair.vscope
+	v recover pair.vscope -ogood.copy
+	v recover --output good.copy good.vscope
+	cmp good.vscope good.copy
+	cmp before pair.vscope
+	cmp before.live pair.vscope.live
+	v check -q new.vscope
+	v recover new.vscope
+	ls
+}
+
+case_recover_by_the_name_of_the_log() {
+	"$FIXTURES/make_trace" pair.vscope 3 killed 5 whole
+	v recover -o new.vscope pair.vscope.live
+	mkdir logs
+	mv pair.vscope.live logs/one
+	v recover pair.vscope
+	v recover logs/one
+	"$FIXTURES/make_trace" pair.vscope 3 killed 5 whole
+	ln -s ../pair.vscope logs/link
+	v recover logs/link
+	"$FIXTURES/make_trace" pair.vscope 3 killed 5 whole
+	v recover *.vscope*
+	ls -R
+}
+
+case_recover_refuses() {
+	local how
+
+	for how in running newer other unknown; do
+		"$FIXTURES/make_trace" "$how.vscope" 3 killed 5 "$how"
+		v recover "$how.vscope"
+		v recover -o new.vscope "$how.vscope"
+	done
+	"$FIXTURES/make_trace" short.vscope 3 killed 5 whole
+	truncate -s 20000 short.vscope.live
+	v recover short.vscope
+	"$FIXTURES/make_trace" cut.vscope 3 cut
+	v recover cut.vscope
+	ls
+}
+
+case_recover_keeps_what_can_be_read() {
+	make_bad_traces
+	v recover damaged.vscope
+	"$FIXTURES/make_trace" missing.vscope 3 killed 5 missing
+	v recover -o new.vscope missing.vscope
+	v recover missing.vscope
+	v recover missing.vscope good.vscope
+	v check -q missing.vscope
+	cmp missing.vscope new.vscope
+	"$FIXTURES/make_trace" pair.vscope 3 killed 5 whole
+	printf 'XXXX' | dd of=pair.vscope bs=1 seek=150 conv=notrunc status=none
+	v recover pair.vscope
+	v check -q pair.vscope
+}
+
+case_recover_cannot_write() {
+	"$FIXTURES/make_trace" pair.vscope 3 killed 5 whole
+	mkdir folder
+	mkfifo pipe
+	v recover -o no/such/new.vscope pair.vscope
+	v recover -o folder pair.vscope
+	v recover -o pipe pair.vscope
+	v recover -o pair.vscope pair.vscope
+	v recover -o ./pair.vscope.live pair.vscope
+	# Into a pipe: the limit is for all files.
+	(ulimit -f 0 && trap '' XFSZ && "$VRAMSCOPE" recover pair.vscope 2>&1 || echo "[exit $?]") | cat
+	ls
+	v recover pair.vscope
 }
 
 # ---- run --------------------------------------------------------------------------------------
@@ -246,4 +395,40 @@ case_run_cannot_see_into_static_programs() {
 	printf '#!%s\n' "$FIXTURES/static_program" >script
 	chmod +x script
 	v run ./script
+	STUB_ALLOCS=2 v run -o trace.vscope "$FIXTURES/static_program" then true
+}
+
+# The same program, but for the number of the machine in its header.
+case_run_cannot_see_into_programs_of_other_machines() {
+	cp "$FIXTURES/static_program" foreign
+	printf '\x2b' | dd of=foreign bs=1 seek=18 conv=notrunc status=none
+	v run ./foreign
+}
+
+# ---- Runs of several processes ----------------------------------------------------------------
+
+make_runs() {
+	"$FIXTURES/make_trace" first.vscope 1 4700.1 4711 4700
+	"$FIXTURES/make_trace" second.vscope 2 4700.1 4712 4711
+	"$FIXTURES/make_trace" third.vscope 3 4700.1 4720 4711
+	"$FIXTURES/make_trace" other.vscope 4 4800.1 4811 4800
+	"$FIXTURES/make_trace" lonely.vscope 5
+}
+
+case_info_lists_the_run() {
+	local name
+
+	make_runs
+	for name in second other lonely; do
+		v info "$name.vscope" | grep -e '^\$' -e '^pid' -e '^started by' -e '^part of run' -e '^   '
+		v info --json "$name.vscope" | sed -n '/^  "run"/,$p'
+	done
+	(mkdir below && cd below && v info ../third.vscope | grep -A4 '^part of run')
+}
+
+case_report_tells_of_the_whole_run() {
+	make_runs
+	v report --run third.vscope | grep -e '^\$' -e events
+	v report --run --json missing.vscope third.vscope lonely.vscope first.vscope other.vscope |
+		grep -e '"trace"' -e '"events"' -e '"failed"' -e ! -e exit
 }

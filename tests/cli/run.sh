@@ -21,7 +21,7 @@ fi
 
 # Nothing of the user's shines through.
 unset LD_AUDIT LD_PRELOAD GLIBC_TUNABLES NO_COLOR TMPDIR STUB_ALLOCS
-unset "${!SOFTGPU_@}" VRAMSCOPE_OUTPUT VRAMSCOPE_INDEX
+unset "${!SOFTGPU_@}" VRAMSCOPE_{FOLDER,INDEX,OUTPUT,REPLACE,RUN}
 export COLUMNS=100 LC_ALL=C TERM=dumb
 
 work=$(realpath "$(mktemp -d)")

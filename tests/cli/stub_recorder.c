@@ -1,41 +1,33 @@
 /*
  * Stands in for libvramscope.so where `vramscope run` itself is tested. A process that finds
- * STUB_ALLOCS=N leaves a trace of N allocations and its name in the index, as the recorder does.
+ * STUB_ALLOCS=N leaves a trace of N allocations, under the name and with the line in the index that
+ * the recorder would give it.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "trace_maker.h"
 
-static void add_to_index(const char *path)
+static struct vs_settings settings;
+
+__attribute__((constructor)) static void leave_trace(int argc, char **argv, char **environment)
 {
-	const char *index = getenv("VRAMSCOPE_INDEX");
-	int fd = index ? open(index, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+	const char *allocs = getenv("STUB_ALLOCS");
+	struct vs_trace_maker_plan plan = {
+		.run = getenv("VRAMSCOPE_RUN"),
+		.pid = (uint64_t)getpid(),
+		.parent = (uint64_t)getppid(),
+	};
+	char path[PATH_MAX];
+	int fd;
 
-	if (fd < 0)
+	if (!allocs)
 		return;
-	dprintf(fd, "%s\n", path);
-	close(fd);
-}
-
-__attribute__((constructor)) static void leave_trace(void)
-{
-	const char *allocs = getenv("STUB_ALLOCS"), *output = getenv("VRAMSCOPE_OUTPUT");
-	char folder[2048], path[4096];
-
-	if (!allocs || !getcwd(folder, sizeof(folder)))
+	vs_settings_read(&settings, argc, argv, environment);
+	if (vs_output_open(&settings, path, &fd))
 		return;
-	if (output && !strchr(output, '%'))
-		snprintf(path, sizeof(path), "%s", output);
-	else
-		snprintf(path, sizeof(path), "%s/%s.%ld.vscope", folder,
-			 program_invocation_short_name, (long)getpid());
-	if (access(path, F_OK) == 0)
-		snprintf(path + strlen(path), sizeof(path) - strlen(path), ".%ld", (long)getpid());
-	if (!vs_trace_maker_write(path, (uint32_t)atoi(allocs), true))
-		add_to_index(path);
+	plan.nr_allocs = (uint32_t)atoi(allocs);
+	if (!vs_trace_maker_write(fd, &plan))
+		vs_output_add_to_index(&settings, path);
 }

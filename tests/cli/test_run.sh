@@ -130,7 +130,7 @@ test_process_that_outlives_the_command_is_not_waited_for() {
 }
 
 test_environment_has_only_the_recorder_more() {
-	local changed='^(LD_PRELOAD|VRAMSCOPE_INDEX|_)='
+	local changed='^(LD_PRELOAD|VRAMSCOPE_(FOLDER|INDEX|RUN)|_)='
 
 	[[ $(env | grep -Ev "$changed" | sort) == "$("$VRAMSCOPE" run env 2>/dev/null |
 		grep -Ev "$changed" | sort)" ]] || fail "something else changed"
@@ -151,9 +151,12 @@ $nothing_seen"
 }
 
 test_options_become_variables() {
-	run -o 'x.%p.%h.%r.vscope' --stack-depth=7 --no-stacks --no-pools --no-hooks --children=no \
-		sh -c 'env | grep ^VRAMSCOPE_ | grep -v -e INDEX -e LIBDIR | sort'
+	run -o 'x.%p.%h.%r.vscope' --stack-depth=7 --no-stacks --free-stacks --no-pools --no-hooks --max-size=2M \
+		--children=no \
+		sh -c 'env | grep ^VRAMSCOPE_ | grep -v -e INDEX -e LIBDIR -e RUN | sort'
 	expect_out "VRAMSCOPE_CHILDREN=no
+VRAMSCOPE_FREE_STACKS=1
+VRAMSCOPE_MAX_SIZE=2097152
 VRAMSCOPE_NO_HOOKS=1
 VRAMSCOPE_NO_POOLS=1
 VRAMSCOPE_NO_STACKS=1
@@ -187,21 +190,149 @@ test_without_temporary_folder_the_command_runs() {
 	expect_err "vramscope: the folder for temporary files cannot be written, so it is not known which traces there are"
 }
 
-# A rank beside us has the name; its trace must stay.
-test_trace_that_is_being_written_is_not_removed() {
-	local writer=$BASHPID # any process that lives
+# ---- What has the name already ---------------------------------------------------------------
 
-	echo theirs >trace.vscope
-	{
-		printf 'VSLIVE\r\n\0\0\0\0'
-		printf "$(printf '\\x%02x' $((writer & 255)) $((writer >> 8 & 255)) \
-			$((writer >> 16 & 255)) $((writer >> 24 & 255)))"
-		head -c 5000 /dev/zero
-	} >trace.vscope.live
+# expect_trace NAME N: a trace of N allocations.
+expect_trace() {
+	[[ $("$VRAMSCOPE" report --json "$1") == *'"allocs": '"$2"[!0-9]* ]] ||
+		fail "$1 is no trace of $2 allocations"
+}
+
+test_old_trace_stays_if_nothing_is_recorded() {
+	STUB_ALLOCS=5 run -o trace.vscope true
+	run -o trace.vscope true
+	expect_err "$nothing_seen"
+	expect_trace trace.vscope 5
+}
+
+test_old_trace_stays_if_the_command_cannot_be_started() {
+	STUB_ALLOCS=5 run -o trace.vscope true
+	STUB_ALLOCS=2 run -o trace.vscope no-such-command
+	expect_status 127
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	STUB_ALLOCS=2 run -o trace.vscope ./script
+	expect_status 127
+	expect_trace trace.vscope 5
+}
+
+test_old_trace_is_replaced_by_the_first_process_that_records() {
+	STUB_ALLOCS=5 run -o trace.vscope true
+	run -o trace.vscope sh -c 'STUB_ALLOCS=1 /bin/true; STUB_ALLOCS=2 /bin/true'
+	expect_trace trace.vscope 1
+	out=$(echo trace.vscope.*)
+	[[ $out =~ ^trace.vscope.[0-9]+$ ]] || fail "expected one more trace"
+	expect_trace "$out" 2
+}
+
+test_empty_file_is_replaced() {
+	: >trace.vscope
 	STUB_ALLOCS=2 run -o trace.vscope true
+	expect_trace trace.vscope 2
+}
+
+# The command would leave a file behind.
+test_file_that_is_no_trace_is_refused() {
+	echo 'Dear Anna,' >letter
+	STUB_ALLOCS=1 run -o letter touch started
+	expect_status 1
+	expect_err "vramscope: letter: is there already and is no vramscope trace, so it is not replaced (remove it, or choose another name)"
+	out=$(<letter)
+	expect_out 'Dear Anna,'
+	cp letter lett%7
+	RANK=7 STUB_ALLOCS=1 run -o 'lett%%%r' touch started
+	expect_status 1
+	out=$(ls)
+	expect_out 'lett%7
+letter'
+}
+
+test_link_is_refused() {
+	STUB_ALLOCS=5 run -o trace.vscope true
+	ln -s trace.vscope link
+	ln -s nowhere lost
+	STUB_ALLOCS=1 run -o link touch started
+	expect_status 1
+	expect_err "vramscope: link: is a symbolic link; name the file itself"
+	STUB_ALLOCS=1 run -o lost touch started
+	expect_status 1
+	expect_trace trace.vscope 5
+	[[ ! -e started ]] || fail "it was started"
+}
+
+# The launcher has no rank, or another one: only its children know.
+test_old_traces_of_all_ranks_are_replaced() {
+	local ranks='for RANK in 0 1 2; do export RANK; /bin/true; done'
+
+	run -o 'r%r.[x]*' sh -c "export STUB_ALLOCS=5; $ranks"
+	run -o 'r%r.[x]*' sh -c "export STUB_ALLOCS=3; $ranks"
+	out=$(ls)
+	expect_out 'r0.[x]*
+r1.[x]*
+r2.[x]*'
+	expect_trace 'r1.[x]*' 3
+}
+
+test_percent_sign_in_the_name_of_the_folder_is_none_of_ours() {
+	mkdir '%p' && cd '%p' || exit 1
+	STUB_ALLOCS=1 run -o trace.vscope true
+	STUB_ALLOCS=2 run -o trace.vscope true
+	expect_trace trace.vscope 2
+	out=$(ls)
+	expect_out trace.vscope
+}
+
+# What an earlier process of the outer run left is no old trace.
+test_run_within_run_replaces_nothing() {
+	STUB_ALLOCS=9 run -o trace.vscope true
+	run -o trace.vscope \
+		sh -c '"$0" run env STUB_ALLOCS=1 true; "$0" run env STUB_ALLOCS=2 true' "$VRAMSCOPE"
+	[[ ${err##*$'\n'} == *" in 2 traces; next: vramscope report trace.vscope trace.vscope."* ]] ||
+		fail "the outer run does not know the traces of the inner ones"
+	expect_trace trace.vscope 1
+	expect_trace trace.vscope.* 2
+}
+
+test_file_that_comes_meanwhile_stays() {
+	STUB_ALLOCS=5 run -o trace.vscope true
+	run -o trace.vscope sh -c 'echo mine >new; mv new trace.vscope; STUB_ALLOCS=1 /bin/true'
 	out=$(<trace.vscope)
-	expect_out theirs
-	[[ $err == *"2 events in trace.vscope."* ]] || fail "ours has no other name"
+	expect_out mine
+	expect_trace trace.vscope.* 1
+}
+
+# ---- Programs that cannot be recorded ---------------------------------------------------------
+
+test_program_with_rights_of_its_own_is_announced_and_run() {
+	cp "$(type -P echo)" privileged
+	# Only the system's administrator can give a program away, and not everywhere.
+	chown 65534 privileged 2>/dev/null && chmod 4755 privileged || return 0
+	[[ $(findmnt -no OPTIONS -T .) != *nosuid* ]] && ! grep -q 'NoNewPrivs:.*1' /proc/self/status ||
+		return 0
+	run ./privileged hello
+	expect_out hello
+	expect_err "vramscope: ./privileged: cannot be recorded: it runs with privileges of its own
+vramscope: nothing was recorded"
+	expect_status 0
+}
+
+# ---- Folders ---------------------------------------------------------------------------------
+
+test_traces_of_processes_that_went_elsewhere_are_here() {
+	mkdir sub
+	STUB_ALLOCS=1 run sh -c 'cd sub && /bin/true; cd / && exec /bin/true'
+	[[ $err == *" in 3 traces; next: vramscope report "* ]] || fail "three processes have been there"
+	out=$(find . -type f | sed 's/[0-9][0-9]*/PID/' | sort)
+	expect_out "./sh.PID.vscope
+./true.PID.vscope
+./true.PID.vscope"
+}
+
+test_traces_elsewhere_are_named() {
+	mkdir sub
+	STUB_ALLOCS=1 run -o sub/trace sh -c 'cd sub && exec cat /dev/null'
+	[[ $err == *" in 2 traces; next: vramscope report sub/trace sub/trace."* ]] ||
+		fail "unexpected last line"
 }
 
 run_cases

@@ -122,6 +122,50 @@ test_trace_that_is_being_written_can_be_read() {
 	expect_files 1 trace
 }
 
+# A rank beside us has the name; its trace must stay.
+test_trace_that_is_being_written_is_not_replaced() {
+	start_probe alloc alloc ready
+	run --softgpu -o trace "$probe" alloc
+	[[ $err == *" in trace."*[0-9]"; next: "* ]] || fail "ours has no other name"
+	expect_allocs 1 trace.*[0-9]
+	expect_allocs 2 trace
+	echo >&9
+	wait $!
+	expect_allocs 2 trace
+}
+
+test_old_trace_stays_until_there_is_a_new_one() {
+	local before
+
+	run --softgpu -o trace "$probe" alloc alloc alloc
+	before=$(cksum <trace)
+	run --softgpu -o trace sh -c ':'
+	[[ $(cksum <trace) == "$before" ]] || fail "the old trace was touched"
+	run --softgpu -o trace sh -c 'cksum <trace; exec "$0" alloc' "$probe"
+	expect_out "$before"
+	expect_files 1 trace
+	expect_allocs 1 trace
+}
+
+test_trace_is_where_the_run_was_started() {
+	mkdir sub
+	run --softgpu sh -c 'cd sub && exec "$0" alloc' "$probe"
+	expect_files 1 alloc_probe.PID.vscope 1 sub
+	[[ $err == *"next: vramscope report alloc_probe."* ]] || fail "unexpected last line"
+}
+
+test_traces_of_one_run_know_each_other() {
+	run --softgpu -o trace "$probe" alloc spawn alloc alloc spawn alloc alloc alloc
+	run --softgpu -o other "$probe" alloc
+	out=$("$VRAMSCOPE" info trace | grep -A9 '^part of run' | sed -E 's/[0-9]{3,}/NUMBER/g')
+	expect_out "part of run   NUMBER.NUMBER: 3 traces in this folder
+              trace (pid NUMBER, started by NUMBER)
+              trace.NUMBER (pid NUMBER, started by NUMBER)
+              trace.NUMBER (pid NUMBER, started by NUMBER)"
+	out=$("$VRAMSCOPE" report --run --json trace.* | grep -c '"trace":')
+	expect_out 3
+}
+
 test_process_that_goes_on_keeps_its_log() {
 	mkfifo in out
 	exec 9<>in

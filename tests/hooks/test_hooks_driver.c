@@ -195,6 +195,24 @@ static void test_pool_that_let_go_is_seen_before_the_next_allocation(void **stat
 	assert_int_equal(cuMemFree_v2(b), CUDA_SUCCESS);
 }
 
+static void test_pool_that_let_go_is_seen_before_the_failure(void **state)
+{
+	size_t available, total;
+	CUdeviceptr a;
+
+	(void)state;
+	assert_int_equal(cuMemAllocAsync(&a, MIB, NULL), CUDA_SUCCESS);
+	assert_int_equal(cuMemFreeAsync(a, NULL), CUDA_SUCCESS);
+	vs_event_lines_skip();
+	/* It gives back what it does not use, and it is still too little. */
+	assert_int_equal(cuMemAllocAsync(&a, 4096 * MIB, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(cuMemGetInfo_v2(&available, &total), CUDA_SUCCESS);
+	vs_event_lines_expect("pool-state 1 0 0");
+	vs_event_lines_expect("fail async 0 %lu 2 %lu/%lu pool=1 cuMemAllocAsync", 4096 * MIB,
+			      available, total);
+	vs_event_lines_expect_none();
+}
+
 static void test_own_pool_is_defined_used_and_ended(void **state)
 {
 	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -429,6 +447,7 @@ int main(void)
 		EVENT_TEST(test_asynchronous_memory_names_its_pool_and_samples_it),
 		EVENT_TEST(test_failed_asynchronous_request_names_the_pool),
 		EVENT_TEST(test_pool_that_let_go_is_seen_before_the_next_allocation),
+		EVENT_TEST(test_pool_that_let_go_is_seen_before_the_failure),
 		EVENT_TEST(test_own_pool_is_defined_used_and_ended),
 		EVENT_TEST(test_virtual_memory_is_recorded_step_by_step),
 		EVENT_TEST(test_retained_handle_is_not_a_second_allocation),

@@ -24,6 +24,7 @@ make_c compressed -g -gz
 make_c nothing -s
 make_c table -g0
 make_c noid -g -Wl,--build-id=none
+make_c longid -g -Wl,--build-id=0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f2021222324252627
 if [ -n "$clang" ]; then
 	with=$clang
 	make_c clang -g

@@ -9,8 +9,6 @@
 
 #include <cmocka.h>
 
-#include "heatmap_csv.h"
-
 #define LIFETIMES 300
 
 static uint64_t seed;
@@ -265,54 +263,6 @@ static void test_peak_before_the_window_counts_only_while_it_lasts(void **state)
 	vs_heatmap_fini(&map);
 }
 
-static void test_csv_has_a_line_for_each_cell_that_holds_something(void **state)
-{
-	/* 4 x 2 cells of 25 ns x 64 bytes; two ranges far apart. */
-	static const struct vs_lifetime lifetimes[] = {
-		{0x1000, 64, 0, 100, true, false}, /* a segment of a pool */
-		{0x1000, 32, 25, 75, false, true}, /* half of it live, half of the time */
-		{0x9000, 64, 60, 100, true, true}, /* a segment of its own */
-	};
-	static const char expected[] = "start_ns,end_ns,first_address,end_address,held,live\n"
-				       "0,25,0x1000,0x1040,1.000000,0.000000\n"
-				       "25,50,0x1000,0x1040,1.000000,0.500000\n"
-				       "50,75,0x1000,0x1040,1.000000,0.500000\n"
-				       "50,75,0x9000,0x9040,0.600000,0.600000\n"
-				       "75,100,0x1000,0x1040,1.000000,0.000000\n"
-				       "75,100,0x9000,0x9040,1.000000,1.000000\n";
-	struct vs_heatmap map;
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	(void)state;
-	vs_heatmap_init(&map, 0, 100);
-	assert_int_equal(vs_heatmap_add_range(&map, 0x1000, 64), 0);
-	assert_int_equal(vs_heatmap_add_range(&map, 0x9000, 64), 0);
-	assert_int_equal(vs_heatmap_make_cells(&map, 4, 2), 0);
-	for (size_t i = 0; i < sizeof(lifetimes) / sizeof(*lifetimes); i++)
-		vs_heatmap_add_lifetime(&map, &lifetimes[i]);
-	vs_heatmap_finish(&map);
-	assert_int_equal(vs_heatmap_csv_put(&map, file), 0);
-	fclose(file);
-	assert_string_equal(text, expected);
-	free(text);
-	vs_heatmap_fini(&map);
-}
-
-static void test_csv_that_cannot_be_written_is_an_error(void **state)
-{
-	struct vs_heatmap map;
-
-	(void)state;
-	vs_heatmap_init(&map, 0, 100);
-	assert_int_equal(vs_heatmap_make_cells(&map, 4, 2), 0);
-	vs_heatmap_finish(&map);
-	assert_int_equal(vs_heatmap_csv_write(&map, "/nonexistent/cells.csv"), -VS_ERR_IO);
-	assert_int_equal(vs_heatmap_csv_write(&map, "/dev/full"), -VS_ERR_IO);
-	vs_heatmap_fini(&map);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,8 +274,6 @@ int main(void)
 		cmocka_unit_test(test_nothing_held_has_no_rows),
 		cmocka_unit_test(test_levels_are_the_largest_of_each_column),
 		cmocka_unit_test(test_peak_before_the_window_counts_only_while_it_lasts),
-		cmocka_unit_test(test_csv_has_a_line_for_each_cell_that_holds_something),
-		cmocka_unit_test(test_csv_that_cannot_be_written_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

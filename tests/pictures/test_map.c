@@ -9,9 +9,6 @@
 
 #include <cmocka.h>
 
-#include "map_bar.h"
-#include "map_text.h"
-
 #define MIB (1ull << 20)
 
 /* An arena with holes, a cached segment that is wholly free, memory without a pool. */
@@ -163,42 +160,6 @@ static void test_narrowest_terminal_is_respected(void **state)
 	vs_map_fini(&map);
 }
 
-static void test_sums_tell_holes_from_what_can_be_released(void **state)
-{
-	struct vs_map_sums sums = {0};
-	struct vs_map_state map;
-
-	(void)state;
-	make_few(&map);
-	for (size_t i = 0; i < map.nr_segments; i++)
-		vs_map_bar_add_sums(&map, &map.segments[i], &sums);
-	assert_int_equal(sums.size, 684 * MIB + 512);
-	assert_int_equal(sums.live, 432 * MIB + 512);
-	assert_int_equal(sums.nr_blocks, 5);
-	assert_int_equal(sums.nr_holes, 5);
-	assert_int_equal(sums.hole_bytes, (28 + 3 * 8 + 72) * MIB);
-	assert_int_equal(sums.largest_hole, 72 * MIB);
-	assert_int_equal(sums.releasable, 128 * MIB);
-	vs_map_fini(&map);
-}
-
-static void test_only_full_and_empty_cells_look_so(void **state)
-{
-	struct vs_text_style ascii = {.width = 80, .is_ascii = true};
-	struct vs_text_style plain = {.width = 80};
-
-	(void)state;
-	assert_string_equal(vs_map_bar_get_sign(0, 1000, &ascii), ".");
-	assert_string_equal(vs_map_bar_get_sign(1, 1000, &ascii), "-");
-	assert_string_equal(vs_map_bar_get_sign(500, 1000, &ascii), "+");
-	assert_string_equal(vs_map_bar_get_sign(999, 1000, &ascii), "+");
-	assert_string_equal(vs_map_bar_get_sign(1000, 1000, &ascii), "#");
-	assert_string_equal(vs_map_bar_get_sign(0, 1000, &plain), "\xc2\xb7");
-	assert_string_equal(vs_map_bar_get_sign(1, 1000, &plain), "\xe2\x96\x81");
-	assert_string_equal(vs_map_bar_get_sign(999, 1000, &plain), "\xe2\x96\x87");
-	assert_string_equal(vs_map_bar_get_sign(1000, 1000, &plain), "\xe2\x96\x88");
-}
-
 static void test_colours_change_nothing_but_colour(void **state)
 {
 	struct vs_text_style colored = {.width = 80, .has_color = true};
@@ -264,8 +225,6 @@ int main(void)
 		cmocka_unit_test(test_many_small_segments_are_put_together),
 		cmocka_unit_test(test_nothing_held_is_said),
 		cmocka_unit_test(test_narrowest_terminal_is_respected),
-		cmocka_unit_test(test_sums_tell_holes_from_what_can_be_released),
-		cmocka_unit_test(test_only_full_and_empty_cells_look_so),
 		cmocka_unit_test(test_colours_change_nothing_but_colour),
 		cmocka_unit_test(test_escapes_in_names_do_not_reach_the_terminal),
 		cmocka_unit_test(test_full_disk_is_an_error),

@@ -7,84 +7,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "module_file.h"
+#include "shape_run.h"
 
-#define PROBES_MAX 16
-
-struct probe {
-	uint64_t pc;
-	char expected[256];
-};
-
-/* A program that has run: its modules are in symbols, its own claims in probes. */
+/* A program that has run: its modules are in symbols. */
 struct shape {
 	struct vs_symbols *symbols;
-	struct probe probes[PROBES_MAX];
-	int nr_probes;
-	uint32_t nr_modules;
+	struct shape_run run;
 };
-
-static char *shape_path(char *path, const char *name)
-{
-	snprintf(path, PATH_MAX, "%s/%s", getenv("VS_SHAPES"), name);
-	return path;
-}
-
-static uint32_t parse_build_id(uint8_t *id, const char *text)
-{
-	uint32_t size = 0;
-
-	while (size < VS_BUILD_ID_MAX && sscanf(text + 2 * size, "%2hhx", &id[size]) == 1)
-		size++;
-	return size;
-}
-
-static void read_module(struct shape *shape, const char *line)
-{
-	struct vs_module module = {.id = ++shape->nr_modules};
-	char path[PATH_MAX];
-	char id[100];
-
-	assert_int_equal(sscanf(line, "module %4095s %lx %lx %lx %99s", path, &module.start,
-				&module.end, &module.bias, id),
-			 5);
-	module.path = (struct vs_text){.bytes = path, .size = (uint32_t)strlen(path)};
-	module.build_id_size = parse_build_id(module.build_id, id);
-	assert_int_equal(vs_symbols_add_module(shape->symbols, &module), 0);
-}
-
-static void read_probe(struct shape *shape, const char *line)
-{
-	struct probe *probe = &shape->probes[shape->nr_probes++];
-	int used = 0;
-
-	assert_in_range(shape->nr_probes, 1, PROBES_MAX);
-	assert_int_equal(sscanf(line, "pc %lx %n", &probe->pc, &used), 1);
-	snprintf(probe->expected, sizeof(probe->expected), "%.*s", (int)strcspn(line + used, "\n"),
-		 line + used);
-}
 
 static void run_shape(struct shape *shape, const char *name)
 {
-	char path[PATH_MAX];
-	char line[8192];
-	FILE *pipe = popen(shape_path(path, name), "r");
-
-	assert_non_null(pipe);
-	*shape = (struct shape){.symbols = vs_symbols_create()};
+	shape_run_read(&shape->run, name);
+	shape->symbols = vs_symbols_create();
 	assert_non_null(shape->symbols);
-	while (fgets(line, sizeof(line), pipe)) {
-		if (strncmp(line, "module ", 7) == 0)
-			read_module(shape, line);
-		else
-			read_probe(shape, line);
-	}
-	assert_int_equal(pclose(pipe), 0);
-	assert_int_not_equal(shape->nr_probes, 0);
+	for (uint32_t i = 0; i < shape->run.nr_modules; i++)
+		assert_int_equal(
+			vs_symbols_add_module(shape->symbols, &shape->run.modules[i].record), 0);
 }
 
 static void end_shape(struct shape *shape)
@@ -120,9 +62,9 @@ static void expect_all(const char *name)
 	char text[1024];
 
 	run_shape(&shape, name);
-	for (int i = 0; i < shape.nr_probes; i++) {
-		describe(shape.symbols, shape.probes[i].pc, text, sizeof(text));
-		assert_string_equal(text, shape.probes[i].expected);
+	for (int i = 0; i < shape.run.nr_probes; i++) {
+		describe(shape.symbols, shape.run.probes[i].pc, text, sizeof(text));
+		assert_string_equal(text, shape.run.probes[i].expected);
 	}
 	assert_null(vs_symbols_get_notice(shape.symbols, 0));
 	end_shape(&shape);
@@ -135,13 +77,13 @@ static void expect_functions_only(const char *name)
 	char text[1024];
 
 	run_shape(&shape, name);
-	for (int i = 0; i < shape.nr_probes; i++) {
-		char *function = shape.probes[i].expected;
+	for (int i = 0; i < shape.run.nr_probes; i++) {
+		char *function = shape.run.probes[i].expected;
 
 		while (strstr(function, " < "))
 			function = strstr(function, " < ") + 3;
 		*strstr(function, " at ") = 0;
-		describe(shape.symbols, shape.probes[i].pc, text, sizeof(text));
+		describe(shape.symbols, shape.run.probes[i].pc, text, sizeof(text));
 		assert_string_equal(text, function);
 	}
 	end_shape(&shape);
@@ -169,10 +111,8 @@ static void test_older_split_and_compressed_dwarf_are_read(void **state)
 
 static void test_dwarf_of_clang_without_address_ranges_is_read(void **state)
 {
-	char path[PATH_MAX];
-
 	(void)state;
-	if (access(shape_path(path, "clang"), X_OK) != 0)
+	if (!shape_run_has("clang"))
 		skip();
 	expect_all("clang");
 }
@@ -185,10 +125,8 @@ static void test_shared_library_has_lines(void **state)
 
 static void test_cpp_names_are_demangled(void **state)
 {
-	char path[PATH_MAX];
-
 	(void)state;
-	if (access(shape_path(path, "classes"), X_OK) != 0)
+	if (!shape_run_has("classes"))
 		skip();
 	expect_all("classes");
 	expect_functions_only("classes_table");
@@ -205,7 +143,7 @@ static void test_debug_file_is_found_by_build_id(void **state)
 	char path[PATH_MAX];
 
 	(void)state;
-	vs_module_file_set_debug_folder(shape_path(path, "debug"));
+	vs_module_file_set_debug_folder(shape_run_get_path(path, "debug"));
 	expect_all("separate");
 }
 
@@ -216,13 +154,13 @@ static void test_stripped_program_gives_module_and_offset(void **state)
 
 	(void)state;
 	run_shape(&shape, "nothing");
-	for (int i = 0; i < shape.nr_probes; i++) {
+	for (int i = 0; i < shape.run.nr_probes; i++) {
 		unsigned long offset;
 		char end;
 
-		describe(shape.symbols, shape.probes[i].pc, text, sizeof(text));
+		describe(shape.symbols, shape.run.probes[i].pc, text, sizeof(text));
 		assert_int_equal(sscanf(text, "nothing+0x%lx%c", &offset, &end), 1);
-		assert_int_equal(offset & 0xfff, shape.probes[i].pc & 0xfff);
+		assert_int_equal(offset & 0xfff, shape.run.probes[i].pc & 0xfff);
 	}
 	end_shape(&shape);
 }
@@ -235,13 +173,13 @@ static void test_stripped_library_names_what_it_exports(void **state)
 
 	(void)state;
 	run_shape(&shape, "bare");
-	for (int i = 0; i < shape.nr_probes; i++) {
-		describe(shape.symbols, shape.probes[i].pc, text, sizeof(text));
-		if (strncmp(shape.probes[i].expected, "library_entry", 13) == 0) {
+	for (int i = 0; i < shape.run.nr_probes; i++) {
+		describe(shape.symbols, shape.run.probes[i].pc, text, sizeof(text));
+		if (strncmp(shape.run.probes[i].expected, "library_entry", 13) == 0) {
 			assert_string_equal(text, "library_entry");
 			nr_exported++;
 		}
-		if (strncmp(shape.probes[i].expected, "hidden", 6) == 0)
+		if (strncmp(shape.run.probes[i].expected, "hidden", 6) == 0)
 			assert_memory_equal(text, "libbare.so+0x", 13);
 	}
 	assert_int_equal(nr_exported, 1);
@@ -266,11 +204,11 @@ static void test_changed_file_is_not_used_and_said_once(void **state)
 	char text[1024];
 
 	(void)state;
-	copy_file(shape_path(other, "fixed"), shape_path(changed, "changed"));
+	copy_file(shape_run_get_path(other, "fixed"), shape_run_get_path(changed, "changed"));
 	run_shape(&shape, "changed");
-	copy_file(shape_path(other, "dwarf4"), changed);
-	for (int i = 0; i < shape.nr_probes; i++) {
-		describe(shape.symbols, shape.probes[i].pc, text, sizeof(text));
+	copy_file(shape_run_get_path(other, "dwarf4"), changed);
+	for (int i = 0; i < shape.run.nr_probes; i++) {
+		describe(shape.symbols, shape.run.probes[i].pc, text, sizeof(text));
 		assert_memory_equal(text, "changed+0x", 10);
 	}
 	snprintf(expected, sizeof(expected), "%s changed since the run", changed);
@@ -378,10 +316,10 @@ static void test_fewer_frames_than_asked_are_cut_from_outside(void **state)
 
 	(void)state;
 	run_shape(&shape, "pie");
-	for (int i = 0; i < shape.nr_probes; i++) {
-		assert_int_equal(vs_symbols_resolve(shape.symbols, shape.probes[i].pc, &frame, 1),
-				 1);
-		assert_memory_equal(frame.function, shape.probes[i].expected,
+	for (int i = 0; i < shape.run.nr_probes; i++) {
+		assert_int_equal(
+			vs_symbols_resolve(shape.symbols, shape.run.probes[i].pc, &frame, 1), 1);
+		assert_memory_equal(frame.function, shape.run.probes[i].expected,
 				    strlen(frame.function));
 	}
 	end_shape(&shape);

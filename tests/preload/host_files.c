@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <vramscope.h>
@@ -46,6 +47,37 @@ static int descriptors(void)
 			return 1;
 	say_blocks(50000);
 	return 0;
+}
+
+/* Where the profiler has no table of files of its own: some number from 500 on. */
+static int find_foreign_file(void)
+{
+	static const struct timespec nap = {0, 1000000};
+
+	for (int i = 0; i < 20000; i++) {
+		for (int fd = 500; fd < 1024; fd++)
+			if (fcntl(fd, F_GETFD) >= 0)
+				return fd;
+		nanosleep(&nap, NULL);
+	}
+	return -1;
+}
+
+/* A program that closes what it does not know, and opens a file of its own there. */
+static int close_theirs(void)
+{
+	struct stat file;
+	int fd, mine;
+
+	pool = vs_pool_create("closed", 0, 0);
+	say_blocks(10);
+	fd = find_foreign_file();
+	mine = open("mine", O_WRONLY | O_CREAT, 0600);
+	if (fd < 0 || dup2(mine, fd) < 0)
+		return 1;
+	say_blocks(50000);
+	/* Behind all that might be written into it. */
+	return fstat(fd, &file) < 0 || file.st_size != 0;
 }
 
 /* The reader of a pipe sees its end when the program closes it, trace or not. */
@@ -97,6 +129,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(mode, "descriptors") == 0)
 		return descriptors();
+	if (strcmp(mode, "close-ours") == 0)
+		return close_theirs();
 	if (strcmp(mode, "pipes") == 0)
 		return pipes();
 	if (strcmp(mode, "closed-stderr") == 0)

@@ -30,12 +30,16 @@ static void say_blocks(unsigned long thread, unsigned long nr)
 		vs_pool_alloc(pool, address(thread, i), 1);
 }
 
-static void *say_until_over(void *count)
-{
-	unsigned long *nr = count;
+#define NR_THREADS 8
 
-	while (!is_over && *nr < 60000)
-		vs_pool_alloc(pool, address(1, ++*nr), 1);
+static unsigned long counts[NR_THREADS];
+
+static void *say_until_over(void *argument)
+{
+	unsigned long thread = (unsigned long)(uintptr_t)argument;
+
+	while (!is_over && counts[thread] < 60000)
+		vs_pool_alloc(pool, address(thread, ++counts[thread]), 1);
 	return NULL;
 }
 
@@ -54,30 +58,78 @@ static pid_t raw_fork(void)
 	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
 
-/* Children while another thread records: five say blocks, one says nothing. */
+/* What the children call themselves. */
+#define CHILD 9
+
+static void be_child(unsigned long i)
+{
+	if (i > 0)
+		say_blocks(CHILD, 100 + i);
+	if (i % 2)
+		exit(0);
+	_exit(0);
+}
+
+static void print_counts(void)
+{
+	for (int i = 0; i < NR_THREADS; i++)
+		printf("%lu ", counts[i]);
+}
+
+/* Children while other threads record: five say blocks, one says nothing. */
 static int forks(pid_t (*make_child)(void))
 {
-	unsigned long nr = 0;
-	pthread_t thread;
+	pthread_t threads[NR_THREADS];
 	int bad = 0;
 
 	pool = vs_pool_create("forks", 0, 0);
-	pthread_create(&thread, NULL, say_until_over, &nr);
+	for (uintptr_t i = 0; i < NR_THREADS; i++)
+		pthread_create(&threads[i], NULL, say_until_over, (void *)i);
 	for (unsigned long i = 0; i < 6; i++) {
 		pid_t pid = make_child();
 
-		if (pid == 0) {
-			if (i > 0)
-				say_blocks(2, 100 + i);
-			if (i % 2)
-				exit(0);
-			_exit(0);
-		}
+		if (pid == 0)
+			be_child(i);
 		bad |= wait_for(pid);
 	}
 	is_over = true;
-	pthread_join(thread, NULL);
-	printf("%lu\n", nr);
+	for (int i = 0; i < NR_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	print_counts();
+	return bad;
+}
+
+/*
+ * Children that have all memory in common with their parent, which waits for them: what they say is
+ * the parent's. The last one becomes another program.
+ */
+static int vforks(bool is_first_event, const char *self)
+{
+	volatile unsigned long number = 0;
+	volatile int bad = 0;
+
+	if (!is_first_event)
+		pool = vs_pool_create("vforks", 0, 0);
+	for (volatile int i = 0; i < 6; i++) {
+		pid_t pid = vfork();
+
+		if (pid == 0) {
+			if (i == 5)
+				execl("/proc/self/exe", self, "ends", "exit", "10", NULL);
+			if (is_first_event)
+				vs_step(1);
+			else
+				vs_pool_alloc(pool, address(CHILD, ++number), 1);
+			_exit(0);
+		}
+		if (i < 5)
+			bad |= wait_for(pid);
+		else
+			waitpid(pid, NULL, 0);
+	}
+	if (is_first_event)
+		pool = vs_pool_create("vforks", 0, 0);
+	say_blocks(0, 1000);
 	return bad;
 }
 
@@ -115,38 +167,58 @@ static int ends(const char *how, unsigned long nr)
 
 /* What was certainly said, in a file the test looks at afterwards. */
 struct oracle {
-	_Atomic uint32_t nr_done[4];
+	_Atomic uint32_t nr_done[NR_THREADS];
+	_Atomic uint32_t is_ready; /* the next thing is the first event */
 };
 
 static struct oracle *oracle;
-static unsigned long kill_at;
+static unsigned long end_at;
+static const char *end_how;
 
-static void *say_until_killed(void *argument)
+static void end_suddenly(void)
+{
+	if (strcmp(end_how, "kill") == 0)
+		kill(getpid(), SIGKILL);
+	else if (strcmp(end_how, "abort") == 0)
+		abort();
+	else if (strcmp(end_how, "segv") == 0)
+		raise(SIGSEGV);
+	else if (strcmp(end_how, "exec") == 0)
+		execl("/proc/self/exe", "host_process", "ends", "exit", "10", NULL);
+	else
+		_exit(3);
+}
+
+static void *say_until_ended(void *argument)
 {
 	unsigned long thread = (unsigned long)(uintptr_t)argument;
 
 	for (uint32_t i = 1; i < 60000; i++) {
 		vs_pool_alloc(pool, address(thread, i), 1);
 		atomic_store(&oracle->nr_done[thread], i);
-		if (thread == 0 && i == kill_at)
-			kill(getpid(), SIGKILL);
+		if (thread == 0 && i == end_at)
+			end_suddenly();
 	}
+	for (;;)
+		pause();
 	return NULL;
 }
 
-static int killed(unsigned long when)
+/* Threads say blocks until the first of them has said so many; or until somebody ends it all. */
+static int end_all(const char *how, unsigned long when, unsigned long nr_threads)
 {
-	pthread_t threads[3];
+	pthread_t threads[NR_THREADS];
 
-	kill_at = when;
+	end_how = how;
+	end_at = when;
 	oracle = mmap(NULL, sizeof(*oracle), PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
-	if (oracle == MAP_FAILED)
+	if (oracle == MAP_FAILED || nr_threads > NR_THREADS)
 		return 1;
+	atomic_store(&oracle->is_ready, 1);
 	pool = vs_pool_create("killed", 0, 0);
-	for (uintptr_t i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, say_until_killed, (void *)i);
-	for (int i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
+	for (uintptr_t i = 1; i < nr_threads; i++)
+		pthread_create(&threads[i], NULL, say_until_ended, (void *)i);
+	say_until_ended(NULL);
 	return 1;
 }
 
@@ -160,11 +232,13 @@ int main(int argc, char **argv)
 		return forks(fork);
 	if (strcmp(mode, "clones") == 0)
 		return forks(raw_fork);
+	if (strcmp(mode, "vforks") == 0)
+		return vforks(argc == 3, argv[0]);
 	if (strcmp(mode, "execs") == 0 && argc == 3)
 		return execs(argv, strtoul(argv[2], NULL, 10));
 	if (strcmp(mode, "ends") == 0 && argc == 4)
 		return ends(argv[2], strtoul(argv[3], NULL, 10));
-	if (strcmp(mode, "killed") == 0 && argc == 3)
-		return killed(strtoul(argv[2], NULL, 10));
+	if (strcmp(mode, "end-all") == 0 && argc == 5)
+		return end_all(argv[2], strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
 	return 2;
 }

@@ -100,18 +100,54 @@ static void test_a_cleared_table_is_empty_and_usable(void **state)
 	assert_int_equal(vs_intern_find(table, 1, "one", 3), 9);
 }
 
-static void test_every_byte_the_size_and_the_seed_change_the_hash(void **state)
+/* The upper half is all that is compared of two entries before their bytes. */
+static void assert_unlike(uint64_t a, uint64_t b)
 {
-	unsigned char bytes[33] = {0};
-	uint64_t hash = vs_intern_hash(bytes, sizeof(bytes), 0);
+	assert_int_not_equal(a >> 32, b >> 32);
+}
+
+/* Lanes of 32 bytes, words, and the rest: every mixture of them. */
+static void test_every_bit_the_size_and_the_seed_change_the_hash_at_all_sizes(void **state)
+{
+	unsigned char bytes[100];
 
 	(void)state;
-	assert_true(vs_intern_hash(bytes, sizeof(bytes), 1) != hash);
-	assert_true(vs_intern_hash(bytes, sizeof(bytes) - 1, 0) != hash);
-	for (size_t i = 0; i < sizeof(bytes); i++) {
-		bytes[i] = 1;
-		assert_true(vs_intern_hash(bytes, sizeof(bytes), 0) != hash);
-		bytes[i] = 0;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)(i * 37);
+	for (size_t size = 0; size < sizeof(bytes); size++) {
+		uint64_t hash = vs_intern_hash(bytes, size, 0);
+
+		assert_unlike(vs_intern_hash(bytes, size + 1, 0), hash);
+		for (unsigned bit = 0; bit < 64; bit++)
+			assert_unlike(vs_intern_hash(bytes, size, UINT64_C(1) << bit), hash);
+		for (size_t bit = 0; bit < 8 * size; bit++) {
+			bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+			assert_unlike(vs_intern_hash(bytes, size, 0), hash);
+			bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		}
+	}
+}
+
+/* Stacks are the same few addresses in many orders. */
+static void test_the_order_of_words_changes_the_hash(void **state)
+{
+	uint64_t words[12];
+	uint64_t hash;
+
+	(void)state;
+	for (uint64_t i = 0; i < 12; i++)
+		words[i] = UINT64_C(0x7f0000001000) + i;
+	hash = vs_intern_hash(words, sizeof(words), 0);
+	for (unsigned a = 0; a < 12; a++) {
+		for (unsigned b = a + 1; b < 12; b++) {
+			uint64_t word = words[a];
+
+			words[a] = words[b];
+			words[b] = word;
+			assert_unlike(vs_intern_hash(words, sizeof(words), 0), hash);
+			words[b] = words[a];
+			words[a] = word;
+		}
 	}
 }
 
@@ -125,7 +161,8 @@ int main(void)
 		TEST(test_a_full_table_refuses_and_keeps_what_it_has),
 		TEST(test_an_arena_that_is_used_up_refuses),
 		TEST(test_a_cleared_table_is_empty_and_usable),
-		TEST(test_every_byte_the_size_and_the_seed_change_the_hash),
+		TEST(test_every_bit_the_size_and_the_seed_change_the_hash_at_all_sizes),
+		TEST(test_the_order_of_words_changes_the_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

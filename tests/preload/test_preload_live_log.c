@@ -13,27 +13,30 @@
 
 #include <cmocka.h>
 
-#include "codec.h"
 #include "live_log.h"
 
-#define RING_SIZE (64u << 10)
+#define CHUNK     ((uint64_t)VS_LIVE_CHUNK_SIZE)
+#define NR_CHUNKS 16u
+#define MAX       64u
 
 static char path[64];
 static struct vs_live_log log_;
-static struct vs_live_log_claim claim;
 
 static const struct vs_live_log_facts facts = {
 	.trace_path = "/some/trace.vscope",
-	.ring_size = RING_SIZE,
+	.first_size = NR_CHUNKS * CHUNK,
+	.max_size = MAX * CHUNK,
 	.identity = {1, 2, 3},
 	.start_ticks = 11,
 	.pid_namespace = 12,
+	.clock = VS_LIVE_CLOCK_TSC,
+	.start = {1000, 0},
+	.now = {4000, 1000},
 };
 
 static int set_up(void **state)
 {
 	(void)state;
-	memset(&claim, 0, sizeof(claim));
 	/* A file system that is known to promise pages. */
 	snprintf(path, sizeof(path), "/dev/shm/vramscope-test-%ld", (long)getpid());
 	return vs_live_log_create(&log_, path, &facts);
@@ -47,206 +50,244 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Bytes that tell their number and size. */
-static uint32_t make_record(uint8_t *bytes, uint32_t number)
+static uint64_t file_size(void)
 {
-	uint32_t size = 1 + number * 37 % 300;
+	struct stat file;
 
-	for (uint32_t i = 0; i < size; i++)
-		bytes[i] = (uint8_t)(number + i);
-	return size;
+	assert_int_equal(stat(path, &file), 0);
+	/* Every page is there before it is written. */
+	assert_true(file.st_blocks * 512 >= file.st_size);
+	return (uint64_t)file.st_size;
 }
 
-static void assert_record(const uint8_t *bytes, uint32_t number, uint32_t size)
+static uint64_t expected_size(uint32_t nr_chunks)
 {
-	uint8_t expected[300];
-
-	assert_int_equal(make_record(expected, number), size);
-	assert_memory_equal(bytes, expected, size);
+	return VS_LIVE_HEADER_SIZE + VS_LIVE_NR_SLOTS * VS_LIVE_SLOT_SIZE + nr_chunks * CHUNK;
 }
 
 static void test_the_header_says_what_the_reader_needs(void **state)
 {
 	const struct vs_live_header *header = log_.header;
-	struct stat file;
 
 	(void)state;
 	assert_memory_equal(header->magic, VS_LIVE_MAGIC, 8);
-	assert_int_equal(header->version, VS_LIVE_VERSION);
+	assert_int_equal(header->version, 1);
 	assert_int_equal(header->pid, getpid());
 	assert_memory_equal(header->identity, facts.identity, VS_LIVE_ID_SIZE);
-	assert_int_equal(header->ring_offset, VS_LIVE_HEADER_SIZE);
-	assert_int_equal(header->ring_size, RING_SIZE);
+	assert_int_equal(header->slots_offset, 4096);
+	assert_int_equal(header->nr_slots, 4096);
+	assert_int_equal(header->chunks_offset, 4096 + 4096 * 64);
+	assert_int_equal(header->chunk_size, 32768);
+	assert_int_equal(header->nr_chunks, NR_CHUNKS);
 	assert_int_equal(header->start_ticks, 11);
 	assert_int_equal(header->pid_namespace, 12);
+	assert_int_equal(header->clock, VS_LIVE_CLOCK_TSC);
 	assert_string_equal(header->trace_path, "/some/trace.vscope");
-	assert_int_equal(stat(path, &file), 0);
-	assert_int_equal(file.st_size, VS_LIVE_HEADER_SIZE + RING_SIZE);
-	/* Every page is there before it is written. */
-	assert_true(file.st_blocks * 512 >= file.st_size);
+	assert_int_equal(file_size(), expected_size(NR_CHUNKS));
 }
 
-static void test_records_come_out_as_they_went_in_round_after_round(void **state)
+static void test_times_lie_on_a_line_through_the_anchors(void **state)
 {
-	static uint8_t out[VS_LIVE_SIZE_MASK + 1];
-	uint64_t position = 0;
-	uint8_t bytes[300];
-	uint32_t nr;
+	const struct vs_live_header *header = log_.header;
+	const struct vs_live_anchor later = {10000, 4000};
+	uint32_t newest = header->newest;
 
 	(void)state;
-	/* About 23 rounds, with records across the end of the ring. */
-	for (uint32_t i = 0; i < 10000; i++) {
-		uint32_t size = make_record(bytes, i);
-		uint64_t before = position;
+	/* 3000 ticks are 1000 ns. */
+	assert_int_equal(vs_live_time_ns(&header->anchors[0], &header->anchors[newest], 2500), 500);
+	assert_int_equal(vs_live_time_ns(&header->anchors[0], &header->anchors[newest], 7000),
+			 2000);
+	assert_int_equal(vs_live_time_ns(&header->anchors[0], &header->anchors[newest], 500), 0);
+	vs_live_log_set_anchor(&log_, &later);
+	assert_int_not_equal(header->newest, newest);
+	assert_int_equal(header->anchors[header->newest].ticks, 10000);
+	assert_int_equal(header->anchors[newest].ticks, 4000); /* still whole, should we die here */
+	vs_live_log_set_anchor(&log_, &later);
+	assert_int_equal(header->newest, newest);
+}
 
-		assert_true(vs_live_log_push(&log_, &claim, bytes, size));
-		assert_int_equal(vs_live_log_read(&log_, &position, out, sizeof(out), &nr), size);
-		assert_int_equal(nr, 1);
-		assert_int_equal(position, before + vs_live_stride(size));
-		assert_record(out, i, size);
-		vs_live_log_release(&log_, position);
+static void test_every_chunk_is_given_out_once(void **state)
+{
+	bool is_taken[NR_CHUNKS] = {false};
+
+	(void)state;
+	for (uint32_t i = 0; i < NR_CHUNKS; i++) {
+		uint32_t index = vs_live_log_take_chunk(&log_);
+
+		assert_in_range(index, 0, NR_CHUNKS - 1);
+		assert_false(is_taken[index]);
+		is_taken[index] = true;
+		assert_int_equal(vs_live_log_get_nr_free(&log_), NR_CHUNKS - 1 - i);
 	}
-	assert_int_equal(vs_live_log_get_head(&log_), position);
-	assert_true(position > 20 * RING_SIZE);
+	assert_int_equal(vs_live_log_take_chunk(&log_), VS_LIVE_LOG_NONE);
 }
 
-static void test_what_was_released_stays_released(void **state)
+static void test_the_chunk_given_back_last_is_used_first(void **state)
 {
+	uint32_t first = vs_live_log_take_chunk(&log_);
+	uint32_t second = vs_live_log_take_chunk(&log_);
+
 	(void)state;
-	vs_live_log_release(&log_, 64);
-	vs_live_log_release(&log_, 0);
-	assert_int_equal(log_.header->tail, 64);
+	vs_live_log_chunk(&log_, first)->ring = 5;
+	vs_live_log_give_chunk(&log_, first);
+	assert_int_equal(vs_live_log_chunk(&log_, first)->ring, 0);
+	vs_live_log_give_chunk(&log_, second);
+	assert_int_equal(vs_live_log_take_chunk(&log_), second);
+	assert_int_equal(vs_live_log_take_chunk(&log_), first);
+	/* Pages that were never touched come last. */
+	assert_int_equal(vs_live_log_take_chunk(&log_), 2);
 }
 
-static void test_several_records_are_read_at_once_as_far_as_they_fit(void **state)
+static void test_it_grows_up_to_its_limit(void **state)
 {
-	static uint8_t out[VS_LIVE_SIZE_MASK + 1];
-	uint64_t position = 0;
-	uint8_t bytes[1000] = {0};
-	uint32_t nr;
-
 	(void)state;
-	for (int i = 0; i < 20; i++)
-		assert_true(vs_live_log_push(&log_, &claim, bytes, sizeof(bytes)));
-	assert_int_equal(vs_live_log_read(&log_, &position, out, sizeof(out), &nr), 16000);
-	assert_int_equal(nr, 16);
-	assert_int_equal(vs_live_log_read(&log_, &position, out, sizeof(out), &nr), 4000);
-	assert_int_equal(nr, 4);
-	assert_int_equal(vs_live_log_read(&log_, &position, out, sizeof(out), &nr), 0);
-	assert_int_equal(nr, 0);
+	for (uint32_t i = 0; i < NR_CHUNKS; i++)
+		vs_live_log_take_chunk(&log_);
+	assert_true(vs_live_log_grow(&log_, path));
+	assert_int_equal(vs_live_log_get_nr_chunks(&log_), 2 * NR_CHUNKS);
+	assert_int_equal(file_size(), expected_size(2 * NR_CHUNKS));
+	assert_int_equal(vs_live_log_take_chunk(&log_), NR_CHUNKS);
+	memset(vs_live_log_chunk(&log_, 2 * NR_CHUNKS - 1), 1, VS_LIVE_CHUNK_SIZE);
+	assert_true(vs_live_log_grow(&log_, path));
+	assert_int_equal(vs_live_log_get_nr_chunks(&log_), MAX);
+	memset(vs_live_log_chunk(&log_, MAX - 1), 1, VS_LIVE_CHUNK_SIZE);
+	assert_false(vs_live_log_grow(&log_, path));
+	assert_int_equal(file_size(), expected_size(MAX));
 }
 
-static void test_a_full_ring_refuses_until_there_is_room(void **state)
+/* Every lost event asks; the disk would have a lot to do. */
+static void test_a_disk_that_gave_nothing_is_left_alone_for_a_second(void **state)
 {
-	static uint8_t out[VS_LIVE_SIZE_MASK + 1];
-	uint8_t bytes[1016] = {7};
-	uint64_t position = 0;
-	uint32_t nr;
+	char aside[80];
 
 	(void)state;
-	assert_false(vs_live_log_is_filling(&log_));
-	for (int i = 0; i < 64; i++) /* 64 strides of 1024 are all of it */
-		assert_true(vs_live_log_push(&log_, &claim, bytes, sizeof(bytes)));
-	assert_true(vs_live_log_is_filling(&log_));
-	assert_false(vs_live_log_push(&log_, &claim, bytes, sizeof(bytes)));
-	assert_false(vs_live_log_push(&log_, &claim, bytes, 1));
-	assert_int_equal(vs_live_log_get_head(&log_), RING_SIZE);
-	vs_live_log_read(&log_, &position, out, 1016 + 1, &nr);
-	assert_int_equal(nr, 1);
-	assert_false(vs_live_log_push(&log_, &claim, bytes, 1)); /* read, but not yet given back */
-	vs_live_log_release(&log_, position);
-	assert_true(vs_live_log_push(&log_, &claim, bytes, sizeof(bytes)));
-	assert_false(vs_live_log_push(&log_, &claim, bytes, 1));
+	snprintf(aside, sizeof(aside), "%s.aside", path);
+	assert_int_equal(rename(path, aside), 0);
+	assert_false(vs_live_log_grow(&log_, path));
+	assert_int_equal(rename(aside, path), 0);
+	assert_false(vs_live_log_grow(&log_, path));
+	log_.failed_ns -= UINT64_C(2000000000);
+	assert_true(vs_live_log_grow(&log_, path));
+	assert_int_equal(log_.failed_ns, 0);
 }
 
-static void test_what_an_earlier_round_left_is_no_record(void **state)
+static void test_only_the_log_itself_is_removed(void **state)
 {
-	static uint8_t out[VS_LIVE_SIZE_MASK + 1];
-	uint8_t bytes[24] = {0};
-	uint64_t position = 0;
-	uint32_t nr;
+	char aside[80];
 
 	(void)state;
-	for (unsigned i = 0; i < RING_SIZE / 32; i++)
-		assert_true(vs_live_log_push(&log_, &claim, bytes, sizeof(bytes)));
-	while (vs_live_log_read(&log_, &position, out, sizeof(out), &nr))
-		;
-	assert_int_equal(position, RING_SIZE);
-	vs_live_log_release(&log_, position);
-	assert_int_equal(vs_live_log_read(&log_, &position, out, sizeof(out), &nr), 0);
+	snprintf(aside, sizeof(aside), "%s.aside", path);
+	assert_int_equal(rename(path, aside), 0);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	vs_live_log_unlink(&log_, path);
+	assert_int_equal(access(path, F_OK), 0);
+	vs_live_log_unlink(&log_, aside);
+	assert_int_equal(access(aside, F_OK), -1);
+	vs_live_log_unlink(&log_, aside); /* and nothing happens */
 }
 
-static void test_a_place_that_was_given_up_is_skipped_and_counted(void **state)
+static void test_another_file_in_its_place_is_left_alone(void **state)
 {
-	static uint8_t out[VS_LIVE_SIZE_MASK + 1];
-	uint8_t bytes[300] = {1};
-	struct vs_live_log_claim left = {0};
-	uint64_t position = 0;
-	uint32_t nr;
+	int fd;
 
 	(void)state;
-	for (uint32_t size = 3; size < 300; size += 37) {
-		uint64_t head = vs_live_log_get_head(&log_);
+	assert_int_equal(unlink(path), 0);
+	assert_false(vs_live_log_grow(&log_, path));
+	log_.failed_ns = 0;
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(write(fd, "something else of some size, not a log", 38), 38);
+	close(fd);
+	assert_false(vs_live_log_grow(&log_, path));
+	assert_int_equal(vs_live_log_get_nr_chunks(&log_), NR_CHUNKS);
+}
 
-		/* As a thread leaves it that jumps away while it copies. */
-		atomic_store(&log_.header->head, head + vs_live_stride(size));
-		left.position = head;
-		left.size = size;
-		left.log = &log_;
-		assert_true(vs_live_log_push(&log_, &claim, bytes, sizeof(bytes)));
-		assert_int_equal(vs_live_log_read(&log_, &position, out, sizeof(out), &nr), 0);
-		vs_live_log_give_up(&left);
-		assert_null(left.log);
-		assert_int_equal(vs_live_log_read(&log_, &position, out, sizeof(out), &nr),
-				 size + sizeof(bytes));
-		assert_int_equal(nr, 2);
-		assert_int_equal(vs_codec_get_size(out, sizeof(out)), size);
-		vs_live_log_release(&log_, position);
+static void test_every_slot_is_given_out_once(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= VS_LIVE_NR_SLOTS; i++) {
+		struct vs_live_slot *slot = vs_live_log_take_slot(&log_, i);
+
+		assert_non_null(slot);
+		assert_int_equal(slot->state, VS_LIVE_SLOT_OWNED);
+		assert_int_equal(slot->ring, i);
+		assert_int_equal(log_.header->slots_end, i);
 	}
-	assert_int_equal(vs_live_log_get_lost(&log_), 9);
-	vs_live_log_give_up(&left); /* nothing is claimed: nothing happens */
-	assert_int_equal(vs_live_log_get_lost(&log_), 9);
+	assert_null(vs_live_log_take_slot(&log_, VS_LIVE_NR_SLOTS + 1));
+	log_.slots[77].state = VS_LIVE_SLOT_FREE;
+	assert_ptr_equal(vs_live_log_take_slot(&log_, VS_LIVE_NR_SLOTS + 1), &log_.slots[77]);
 }
 
 static void test_a_detached_log_reaches_its_file_no_more(void **state)
 {
-	uint8_t bytes[16] = {0};
-	uint64_t head;
+	uint64_t lost = 7;
 	int fd;
 
 	(void)state;
-	assert_true(vs_live_log_push(&log_, &claim, bytes, sizeof(bytes)));
+	vs_live_log_add_lost(&log_, 1);
 	vs_live_log_detach(&log_);
-	vs_live_log_push(&log_, &claim, bytes, sizeof(bytes));
-	vs_live_log_push(&log_, &claim, bytes, sizeof(bytes));
+	vs_live_log_add_lost(&log_, 1);
+	vs_live_log_add_lost(&log_, 1);
 	fd = open(path, O_RDONLY);
 	assert_true(fd >= 0);
-	assert_int_equal(pread(fd, &head, sizeof(head), offsetof(struct vs_live_header, head)),
-			 sizeof(head));
+	assert_int_equal(pread(fd, &lost, sizeof(lost), offsetof(struct vs_live_header, nr_lost)),
+			 sizeof(lost));
 	close(fd);
-	assert_int_equal(head, vs_live_stride(sizeof(bytes)));
+	assert_int_equal(lost, 1);
 }
 
-static void test_a_limit_on_file_sizes_makes_the_ring_smaller(void **state)
+/* In a child, because a limit stays. */
+static int create_with_limit(__rlimit_resource_t what, uint64_t size, uint32_t *nr_chunks,
+			     uint32_t *max_chunks)
 {
-	const struct rlimit limit = {VS_LIVE_HEADER_SIZE + 2 * RING_SIZE, RLIM_INFINITY};
+	const struct rlimit limit = {size, RLIM_INFINITY};
 	struct vs_live_log_facts large = facts;
 	struct vs_live_log log;
-	int status;
+	uint32_t found[2];
+	int ends[2], status;
 	pid_t pid;
 
-	(void)state;
-	large.ring_size = 16 * RING_SIZE;
+	large.first_size = 16 * NR_CHUNKS * CHUNK;
+	large.max_size = 4096 * CHUNK;
+	assert_int_equal(pipe(ends), 0);
 	pid = fork();
 	if (pid == 0) {
-		if (setrlimit(RLIMIT_FSIZE, &limit) < 0 ||
-		    vs_live_log_create(&log, path, &large) != 0)
+		if (setrlimit(what, &limit) < 0 || vs_live_log_create(&log, path, &large) != 0)
 			_exit(1);
-		_exit(log.ring_size == 2 * RING_SIZE ? 0 : 2);
+		found[0] = vs_live_log_get_nr_chunks(&log);
+		found[1] = log.max_chunks;
+		_exit(write(ends[1], found, sizeof(found)) == sizeof(found) ? 0 : 2);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	close(ends[1]);
+	status = read(ends[0], found, sizeof(found)) == sizeof(found) ? 0 : -1;
+	close(ends[0]);
+	waitpid(pid, NULL, 0);
+	*nr_chunks = found[0];
+	*max_chunks = found[1];
+	return status;
 }
+
+static void test_a_limit_on_file_sizes_makes_it_smaller(void **state)
+{
+	uint32_t nr_chunks, max_chunks;
+
+	(void)state;
+	assert_int_equal(
+		create_with_limit(RLIMIT_FSIZE, expected_size(40), &nr_chunks, &max_chunks), 0);
+	assert_int_equal(nr_chunks, 32);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static void test_a_limit_on_address_space_makes_it_smaller(void **state)
+{
+	uint32_t nr_chunks, max_chunks;
+
+	(void)state;
+	assert_int_equal(create_with_limit(RLIMIT_AS, 96 << 20, &nr_chunks, &max_chunks), 0);
+	/* The rest is the program's. */
+	assert_int_equal(max_chunks, (6 << 20) / CHUNK);
+	assert_int_equal(nr_chunks, max_chunks);
+}
+#endif
 
 static void test_a_folder_that_is_not_there_is_an_error(void **state)
 {
@@ -261,12 +302,10 @@ static void test_a_folder_that_is_not_there_is_an_error(void **state)
 static void test_a_file_system_that_promises_no_pages_is_refused(void **state)
 {
 	struct vs_live_log log = {0};
-	int err;
 
 	(void)state;
 	/* /proc takes no files; what it says first is that it cannot be written. */
-	err = vs_live_log_create(&log, "/proc/self/a.live", &facts);
-	assert_true(err < 0);
+	assert_true(vs_live_log_create(&log, "/proc/self/a.live", &facts) < 0);
 	assert_null(log.header);
 }
 
@@ -275,14 +314,19 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_header_says_what_the_reader_needs),
-		TEST(test_records_come_out_as_they_went_in_round_after_round),
-		TEST(test_what_was_released_stays_released),
-		TEST(test_several_records_are_read_at_once_as_far_as_they_fit),
-		TEST(test_a_full_ring_refuses_until_there_is_room),
-		TEST(test_what_an_earlier_round_left_is_no_record),
-		TEST(test_a_place_that_was_given_up_is_skipped_and_counted),
+		TEST(test_times_lie_on_a_line_through_the_anchors),
+		TEST(test_every_chunk_is_given_out_once),
+		TEST(test_the_chunk_given_back_last_is_used_first),
+		TEST(test_it_grows_up_to_its_limit),
+		TEST(test_a_disk_that_gave_nothing_is_left_alone_for_a_second),
+		TEST(test_only_the_log_itself_is_removed),
+		TEST(test_another_file_in_its_place_is_left_alone),
+		TEST(test_every_slot_is_given_out_once),
 		TEST(test_a_detached_log_reaches_its_file_no_more),
-		TEST(test_a_limit_on_file_sizes_makes_the_ring_smaller),
+		TEST(test_a_limit_on_file_sizes_makes_it_smaller),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		TEST(test_a_limit_on_address_space_makes_it_smaller),
+#endif
 		TEST(test_a_folder_that_is_not_there_is_an_error),
 		TEST(test_a_file_system_that_promises_no_pages_is_refused),
 	};

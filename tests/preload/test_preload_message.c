@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -91,7 +93,9 @@ static void test_a_full_pipe_is_not_waited_for(void **state)
 	while (write(2, much, sizeof(much)) > 0)
 		;
 	fcntl(ends[1], F_SETFL, 0); /* from here on writing would wait */
+	errno = 4711;
 	vs_message_print("no room", NULL);
+	assert_int_equal(errno, 4711);
 }
 
 static void test_a_broken_pipe_kills_nobody(void **state)
@@ -100,8 +104,56 @@ static void test_a_broken_pipe_kills_nobody(void **state)
 
 	vs_message_init();
 	close(ends[0]);
+	errno = 4711;
 	vs_message_print("nobody listens", NULL);
+	assert_int_equal(errno, 4711);
 	ends[0] = open("/dev/null", O_RDONLY);
+}
+
+static bool is_sigpipe_pending(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+}
+
+static void test_a_signal_of_the_program_s_own_is_neither_added_nor_taken(void **state)
+{
+	sigset_t pipe_set, old_set, now_set;
+	int *ends = *state;
+
+	vs_message_init();
+	close(ends[0]);
+	sigemptyset(&pipe_set);
+	sigaddset(&pipe_set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_set, &old_set);
+	vs_message_print("nobody listens", NULL);
+	assert_false(is_sigpipe_pending());
+	raise(SIGPIPE);
+	vs_message_print("nobody listens", NULL);
+	assert_true(is_sigpipe_pending());
+	/* And it is still the program that decides what is blocked. */
+	pthread_sigmask(SIG_BLOCK, NULL, &now_set);
+	assert_int_equal(sigismember(&now_set, SIGPIPE), 1);
+	assert_int_equal(sigwaitinfo(&pipe_set, NULL), SIGPIPE);
+	pthread_sigmask(SIG_SETMASK, &old_set, NULL);
+	vs_message_print("nobody listens", NULL);
+	pthread_sigmask(SIG_BLOCK, NULL, &now_set);
+	assert_int_equal(sigismember(&now_set, SIGPIPE), 0);
+	ends[0] = open("/dev/null", O_RDONLY);
+}
+
+static void test_where_there_was_no_stderr_nothing_is_written(void **state)
+{
+	int *ends = *state;
+
+	close(2);
+	vs_message_init();
+	dup2(ends[1], 2); /* the program's next file */
+	errno = 4711;
+	vs_message_print("to nobody", NULL);
+	assert_int_equal(errno, 4711);
+	assert_string_equal(read_all(ends[0]), "");
 }
 
 static void test_a_posted_message_waits_for_somebody_to_print_it(void **state)
@@ -114,7 +166,9 @@ static void test_a_posted_message_waits_for_somebody_to_print_it(void **state)
 	vs_message_post("old", NULL);
 	vs_message_post("new", NULL);
 	assert_string_equal(read_all(ends[0]), "");
+	errno = 4711;
 	vs_message_flush();
+	assert_int_equal(errno, 4711);
 	assert_string_equal(read_all(ends[0]), "vramscope: new\n");
 	vs_message_flush();
 	assert_string_equal(read_all(ends[0]), "");
@@ -129,6 +183,8 @@ int main(void)
 		TEST(test_a_file_that_was_not_stderr_at_the_start_gets_nothing),
 		TEST(test_a_full_pipe_is_not_waited_for),
 		TEST(test_a_broken_pipe_kills_nobody),
+		TEST(test_a_signal_of_the_program_s_own_is_neither_added_nor_taken),
+		TEST(test_where_there_was_no_stderr_nothing_is_written),
 		TEST(test_a_posted_message_waits_for_somebody_to_print_it),
 	};
 

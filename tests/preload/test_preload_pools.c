@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,38 +7,7 @@
 
 #include <cmocka.h>
 
-#include "handles.h"
 #include "pools.h"
-
-static void test_a_handle_keeps_its_number_until_it_is_forgotten(void **state)
-{
-	static struct vs_handles map;
-
-	(void)state;
-	assert_int_equal(vs_handles_find(&map, 0x1000), 0);
-	assert_int_equal(vs_handles_add(&map, 0x1000, 1), 1);
-	assert_int_equal(vs_handles_add(&map, 0x1000, 2), 1);
-	assert_int_equal(vs_handles_find(&map, 0x1000), 1);
-	assert_int_equal(vs_handles_forget(&map, 0x1000), 1);
-	assert_int_equal(vs_handles_forget(&map, 0x1000), 0);
-	assert_int_equal(vs_handles_find(&map, 0x1000), 0);
-	assert_int_equal(vs_handles_add(&map, 0x1000, 3), 3);
-	assert_int_equal(vs_handles_add(&map, 0, 4), 0);
-	assert_int_equal(vs_handles_find(&map, 0), 0);
-}
-
-static void test_a_full_map_refuses_new_handles_only(void **state)
-{
-	static struct vs_handles map;
-
-	(void)state;
-	for (uint32_t i = 1; i <= VS_HANDLES_SLOTS; i++)
-		assert_int_equal(vs_handles_add(&map, i * 0x1000ull, i), i);
-	assert_int_equal(vs_handles_add(&map, 7, 7), 0);
-	assert_int_equal(vs_handles_find(&map, 7), 0);
-	for (uint32_t i = 1; i <= VS_HANDLES_SLOTS; i++)
-		assert_int_equal(vs_handles_find(&map, i * 0x1000ull), i);
-}
 
 static void test_a_pool_is_kept_with_its_name(void **state)
 {
@@ -61,6 +31,23 @@ static void test_a_pool_is_kept_with_its_name(void **state)
 	vs_pools_set_defined(number, 1);
 	assert_true(vs_pools_is_defined(number, 1));
 	assert_false(vs_pools_is_defined(number, 2));
+}
+
+static void test_a_long_name_is_cut(void **state)
+{
+	char name[2 * VS_POOLS_NAME_MAX];
+	struct vs_pool pool = {.owner = VS_POOL_PROGRAM,
+			       .name = {.bytes = name, .size = sizeof(name)}};
+	struct vs_pool kept;
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	assert_true(vs_pools_get(vs_pools_add(&pool), &kept));
+	assert_int_equal(kept.name.size, VS_POOLS_NAME_MAX);
+	assert_memory_equal(kept.name.bytes, name, VS_POOLS_NAME_MAX);
+	pool.name.size = 0;
+	assert_true(vs_pools_get(vs_pools_add(&pool), &kept));
+	assert_int_equal(kept.name.size, 0);
 }
 
 static void test_a_number_that_is_no_pool_is_told(void **state)
@@ -92,6 +79,42 @@ static void test_a_driver_pool_that_comes_back_is_another_one(void **state)
 	assert_int_equal(vs_pools_get_driver(0, 1), VS_NO_ID);
 }
 
+#define NR_THREADS 4
+#define NR_HANDLES 200
+
+static uint32_t got[NR_THREADS][NR_HANDLES];
+
+static void *get_all(void *argument)
+{
+	uint32_t *numbers = got[(uintptr_t)argument];
+
+	for (uint32_t i = 0; i < NR_HANDLES; i++) {
+		numbers[i] = vs_pools_get_driver(0x500000 + 0x100 * i, i);
+		vs_pools_set_defined(numbers[i], 3);
+	}
+	return NULL;
+}
+
+static void test_threads_agree_on_the_number_of_a_driver_pool(void **state)
+{
+	pthread_t threads[NR_THREADS];
+	struct vs_pool kept;
+
+	(void)state;
+	for (uintptr_t i = 0; i < NR_THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, get_all, (void *)i), 0);
+	for (int i = 0; i < NR_THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	for (uint32_t i = 0; i < NR_HANDLES; i++) {
+		for (int j = 1; j < NR_THREADS; j++)
+			assert_int_equal(got[j][i], got[0][i]);
+		assert_true(vs_pools_get(got[0][i], &kept));
+		assert_int_equal(kept.handle, 0x500000 + 0x100 * i);
+		assert_int_equal(kept.device, i);
+		assert_true(vs_pools_is_defined(got[0][i], 3));
+	}
+}
+
 static void test_beyond_the_last_pool_there_is_no_number(void **state)
 {
 	struct vs_pool pool = {.owner = VS_POOL_PROGRAM}, kept;
@@ -108,11 +131,11 @@ static void test_beyond_the_last_pool_there_is_no_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_handle_keeps_its_number_until_it_is_forgotten),
-		cmocka_unit_test(test_a_full_map_refuses_new_handles_only),
 		cmocka_unit_test(test_a_pool_is_kept_with_its_name),
+		cmocka_unit_test(test_a_long_name_is_cut),
 		cmocka_unit_test(test_a_number_that_is_no_pool_is_told),
 		cmocka_unit_test(test_a_driver_pool_that_comes_back_is_another_one),
+		cmocka_unit_test(test_threads_agree_on_the_number_of_a_driver_pool),
 		cmocka_unit_test(test_beyond_the_last_pool_there_is_no_number),
 	};
 

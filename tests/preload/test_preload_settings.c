@@ -3,12 +3,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "live_format.h"
 #include "record.h"
 #include "settings.h"
 
@@ -37,14 +37,16 @@ static void test_without_any_variable_the_defaults_hold(void **state)
 	READ(NULL);
 	assert_string_equal(settings.output, "");
 	assert_string_equal(settings.index, "");
+	assert_string_equal(settings.replace, "");
 	assert_string_equal(settings.program, "python3");
 	assert_string_equal(settings.command, "/usr/bin/python3\ntrain.py\na b\\n\n");
 	assert_string_equal(settings.cwd, getcwd(cwd, sizeof(cwd)));
+	assert_string_equal(settings.folder, cwd);
 	assert_string_equal(settings.rank, "0");
 	assert_int_equal(settings.stack_depth, VS_SETTINGS_STACK_DEPTH);
-	assert_int_equal(settings.ring_size, VS_LIVE_RING_SIZE);
-	assert_false(settings.no_stacks || settings.no_pools || settings.no_hooks ||
-		     settings.no_children || settings.is_off);
+	assert_int_equal(settings.log_size, VS_SETTINGS_LOG_SIZE);
+	assert_false(settings.no_stacks || settings.free_stacks || settings.no_pools ||
+		     settings.no_hooks || settings.no_children || settings.is_off);
 	assert_null(settings.kept[0].name);
 }
 
@@ -56,6 +58,34 @@ static void test_names_are_absolute_whatever_was_given(void **state)
 	READ("VRAMSCOPE_OUTPUT=/abs/%p", "VRAMSCOPE_INDEX=rel/index");
 	assert_string_equal(settings.output, "/abs/%p");
 	snprintf(expected, sizeof(expected), "%.4000s/rel/index", settings.cwd);
+	assert_string_equal(settings.index, expected);
+}
+
+static void test_folder_run_and_what_may_be_replaced_are_as_told(void **state)
+{
+	(void)state;
+	READ("VRAMSCOPE_FOLDER=/here 50%p", "VRAMSCOPE_REPLACE=1:2:3,", "VRAMSCOPE_RUN=4711.1");
+	assert_string_equal(settings.folder, "/here 50%p");
+	assert_string_equal(settings.replace, "1:2:3,");
+	assert_string_equal(settings.kept[0].name, "VRAMSCOPE_RUN");
+	assert_string_equal(settings.kept[0].value, "4711.1");
+}
+
+/* It is the pattern's % that is filled in. */
+static void test_a_percent_sign_of_the_folder_is_doubled_in_a_pattern(void **state)
+{
+	char folder[] = "/tmp/vramscope-test.%p.XXXXXX", expected[PATH_MAX], cwd[PATH_MAX];
+
+	(void)state;
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	READ("VRAMSCOPE_OUTPUT=%h", "VRAMSCOPE_INDEX=index");
+	assert_int_equal(chdir(cwd), 0);
+	assert_int_equal(rmdir(folder), 0);
+	snprintf(expected, sizeof(expected), "/tmp/vramscope-test.%%%%p.%s/%%h", folder + 23);
+	assert_string_equal(settings.output, expected);
+	snprintf(expected, sizeof(expected), "%s/index", folder);
 	assert_string_equal(settings.index, expected);
 }
 
@@ -74,21 +104,25 @@ static void test_a_switch_is_on_unless_empty_or_zero(void **state)
 static void test_numbers_out_of_range_leave_the_default(void **state)
 {
 	(void)state;
-	READ("VRAMSCOPE_STACK_DEPTH=7", "VRAMSCOPE_RING=100000");
+	READ("VRAMSCOPE_MAX_SIZE=1048576");
+	assert_int_equal(settings.max_size, 1048576);
+	READ("VRAMSCOPE_MAX_SIZE=1048575");
+	assert_int_equal(settings.max_size, 0);
+	READ("VRAMSCOPE_STACK_DEPTH=7", "VRAMSCOPE_LOG_SIZE=100000");
 	assert_int_equal(settings.stack_depth, 7);
-	assert_int_equal(settings.ring_size, 131072);
-	READ("VRAMSCOPE_STACK_DEPTH=0", "VRAMSCOPE_RING=1");
+	assert_int_equal(settings.log_size, 100000);
+	READ("VRAMSCOPE_STACK_DEPTH=0", "VRAMSCOPE_LOG_SIZE=1");
 	assert_int_equal(settings.stack_depth, VS_SETTINGS_STACK_DEPTH);
-	assert_int_equal(settings.ring_size, VS_SETTINGS_RING_MIN);
-	READ("VRAMSCOPE_STACK_DEPTH=512", "VRAMSCOPE_RING=x");
+	assert_int_equal(settings.log_size, 1);
+	READ("VRAMSCOPE_STACK_DEPTH=512", "VRAMSCOPE_LOG_SIZE=x");
 	assert_int_equal(settings.stack_depth, VS_STACK_MAX);
-	assert_int_equal(settings.ring_size, VS_LIVE_RING_SIZE);
-	READ("VRAMSCOPE_STACK_DEPTH=513", "VRAMSCOPE_RING=-1");
+	assert_int_equal(settings.log_size, VS_SETTINGS_LOG_SIZE);
+	READ("VRAMSCOPE_STACK_DEPTH=513", "VRAMSCOPE_LOG_SIZE=-1");
 	assert_int_equal(settings.stack_depth, VS_SETTINGS_STACK_DEPTH);
-	assert_int_equal(settings.ring_size, VS_LIVE_RING_SIZE);
-	READ("VRAMSCOPE_STACK_DEPTH=12x", "VRAMSCOPE_RING=99999999999999999999999");
+	assert_int_equal(settings.log_size, VS_SETTINGS_LOG_SIZE);
+	READ("VRAMSCOPE_STACK_DEPTH=12x", "VRAMSCOPE_LOG_SIZE=99999999999999999999999");
 	assert_int_equal(settings.stack_depth, VS_SETTINGS_STACK_DEPTH);
-	assert_int_equal(settings.ring_size, VS_LIVE_RING_SIZE);
+	assert_int_equal(settings.log_size, VS_SETTINGS_LOG_SIZE);
 }
 
 static void test_the_rank_comes_from_the_first_launcher_that_says_one(void **state)
@@ -153,6 +187,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_any_variable_the_defaults_hold),
 		cmocka_unit_test(test_names_are_absolute_whatever_was_given),
+		cmocka_unit_test(test_folder_run_and_what_may_be_replaced_are_as_told),
+		cmocka_unit_test(test_a_percent_sign_of_the_folder_is_doubled_in_a_pattern),
 		cmocka_unit_test(test_a_switch_is_on_unless_empty_or_zero),
 		cmocka_unit_test(test_numbers_out_of_range_leave_the_default),
 		cmocka_unit_test(test_the_rank_comes_from_the_first_launcher_that_says_one),

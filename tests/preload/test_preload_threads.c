@@ -1,5 +1,4 @@
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -7,21 +6,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "live_log.h"
 #include "names.h"
 #include "pools.h"
 #include "stack_table.h"
 
 /* What many threads do at once, for ThreadSanitizer and in earnest. */
 #define NR_THREADS 4
-#define NR_RECORDS 20000u
 #define NR_STACKS  2000u
-
-static struct vs_live_log live_log;
 
 static void run_threads(void *(*run)(void *))
 {
@@ -31,75 +25,6 @@ static void run_threads(void *(*run)(void *))
 		assert_int_equal(pthread_create(&threads[i], NULL, run, (void *)i), 0);
 	for (int i = 0; i < NR_THREADS; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
-}
-
-/* thread, number, and as many bytes again as the number says. */
-static void *push_records(void *argument)
-{
-	struct vs_live_log_claim claim = {0};
-	uint8_t bytes[128];
-
-	for (uint32_t i = 0; i < NR_RECORDS; i++) {
-		uint32_t size = 8 + i % 100;
-
-		memset(bytes, (int)(uintptr_t)argument + 1, sizeof(bytes));
-		memcpy(bytes, &(uint32_t){(uint32_t)(uintptr_t)argument}, 4);
-		memcpy(bytes + 4, &i, 4);
-		/* The test has the patience that a hook has not. */
-		while (!vs_live_log_push(&live_log, &claim, bytes, size)) {
-			vs_live_log_add_lost(&live_log);
-			sched_yield();
-		}
-	}
-	return NULL;
-}
-
-/* Takes one record off; checks that it is the thread's next one, whole. */
-static size_t check_record(const uint8_t *bytes, uint32_t next[NR_THREADS])
-{
-	uint32_t thread, number, size;
-
-	memcpy(&thread, bytes, 4);
-	memcpy(&number, bytes + 4, 4);
-	assert_true(thread < NR_THREADS);
-	assert_int_equal(number, next[thread]++);
-	size = 8 + number % 100;
-	for (uint32_t i = 8; i < size; i++)
-		assert_int_equal(bytes[i], thread + 1);
-	return size;
-}
-
-static void test_all_records_arrive_once_whole_and_in_each_threads_order(void **state)
-{
-	static uint8_t out[VS_LIVE_SIZE_MASK + 1];
-	const struct vs_live_log_facts facts = {.trace_path = "", .ring_size = 64 << 10};
-	uint32_t next[NR_THREADS] = {0}, nr, nr_total = 0;
-	pthread_t threads[NR_THREADS];
-	uint64_t position = 0;
-	char path[64];
-
-	(void)state;
-	snprintf(path, sizeof(path), "/dev/shm/vramscope-test-%ld", (long)getpid());
-	assert_int_equal(vs_live_log_create(&live_log, path, &facts), 0);
-	unlink(path);
-	for (uintptr_t i = 0; i < NR_THREADS; i++)
-		pthread_create(&threads[i], NULL, push_records, (void *)i);
-	while (nr_total < NR_THREADS * NR_RECORDS) {
-		size_t size = vs_live_log_read(&live_log, &position, out, sizeof(out), &nr);
-		size_t at = 0;
-
-		for (uint32_t i = 0; i < nr; i++)
-			at += check_record(out + at, next);
-		assert_int_equal(at, size);
-		nr_total += nr;
-		vs_live_log_release(&live_log, position);
-		if (!nr)
-			sched_yield();
-	}
-	for (int i = 0; i < NR_THREADS; i++)
-		pthread_join(threads[i], NULL);
-	assert_int_equal(position, vs_live_log_get_head(&live_log));
-	vs_live_log_close(&live_log);
 }
 
 static uint32_t stack_numbers[NR_THREADS][NR_STACKS];
@@ -184,7 +109,6 @@ static void test_names_and_pools_mean_the_same_to_all_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_records_arrive_once_whole_and_in_each_threads_order),
 		cmocka_unit_test(test_no_number_ever_means_two_stacks),
 		cmocka_unit_test(test_names_and_pools_mean_the_same_to_all_threads),
 	};

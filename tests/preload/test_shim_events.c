@@ -119,7 +119,7 @@ static void test_what_a_small_ring_cannot_hold_is_counted(void **state)
 	struct shim_run *run = *state;
 	struct shim_trace *trace;
 
-	shim_run_add_env(run, "VRAMSCOPE_RING=65536");
+	shim_run_add_env(run, "VRAMSCOPE_LOG_SIZE=1");
 	SHIM_RUN(run, "host_events", "blocks", "4", "20000");
 	shim_run_assert_fine(run);
 	trace = shim_run_read(run, NULL);

@@ -50,9 +50,13 @@ static void test_stack_is_these_bytes(void **state)
 	const struct vs_record record = {
 		.type = VS_RECORD_STACK,
 		.time_ns = 1, /* a definition has none */
-		.stack = {.id = 5, .frames = frames, .nr_frames = 3, .is_cut = true},
+		.stack = {.id = 5,
+			  .frames = frames,
+			  .nr_frames = 3,
+			  .is_cut = true,
+			  .is_deep = true},
 	};
-	static const uint8_t expected[] = {3, 6, 5, 1, 3, 0x20, 1, 4};
+	static const uint8_t expected[] = {3, 6, 5, 3, 3, 0x20, 1, 4};
 	uint8_t bytes[VS_CODEC_MAX];
 
 	(void)state;
@@ -228,7 +232,8 @@ static void test_text_frames_and_build_id_are_cut_to_fit(void **state)
 	assert_true(vs_codec_put_record(bytes, &record) <= VS_CODEC_MAX);
 	assert_true(vs_codec_get_record(bytes, sizeof(bytes), &found, frames) > 0);
 	assert_int_equal(found.stack.nr_frames, VS_STACK_MAX);
-	assert_true(found.stack.is_cut);
+	assert_true(found.stack.is_deep);
+	assert_false(found.stack.is_cut);
 	assert_memory_equal(found.stack.frames, many, sizeof(frames));
 }
 
@@ -256,14 +261,48 @@ static void test_field_of_a_later_version_is_skipped(void **state)
 	assert_int_equal(found.step.number, 3);
 }
 
+static void test_flags_of_a_later_version_are_ignored(void **state)
+{
+	static const uint8_t bytes[] = {VS_RECORD_STACK, 4, 1, 0xfe, 1, 0x20};
+	uint64_t frames[VS_STACK_MAX];
+	struct vs_record found;
+
+	(void)state;
+	assert_int_equal(vs_codec_get_record(bytes, sizeof(bytes), &found, frames), sizeof(bytes));
+	assert_false(found.stack.is_cut);
+	assert_true(found.stack.is_deep);
+	assert_int_equal(frames[0], 0x10);
+}
+
+static void test_body_is_found_by_its_frame(void **state)
+{
+	uint8_t bytes[VS_CODEC_MAX] = {0};
+	struct vs_wire body;
+
+	(void)state;
+	memset(bytes + 2, 'b', 300);
+	assert_int_equal(vs_codec_put_frame(bytes, 9, 100), 102);
+	assert_int_equal(vs_codec_get_body(bytes, sizeof(bytes), &body), 102);
+	assert_ptr_equal(body.next, bytes + 2);
+	assert_int_equal(vs_wire_left(&body), 100);
+	/* A longer one has to make room for its size. */
+	assert_int_equal(vs_codec_put_frame(bytes, 9, 300), 303);
+	assert_int_equal(bytes[0], 9);
+	assert_int_equal(vs_codec_get_body(bytes, sizeof(bytes), &body), 303);
+	assert_int_equal(vs_wire_left(&body), 300);
+	for (uint32_t i = 0; i < 300; i++)
+		assert_int_equal(body.next[i], 'b');
+	assert_int_equal(vs_codec_get_body(bytes, 302, &body), -VS_ERR_TRUNCATED);
+}
+
 static void test_choices_out_of_range_are_corrupt(void **state)
 {
 	static const uint8_t wrong[][16] = {
 		{VS_RECORD_FREE, 6, 1, 1, VS_NR_MEMORY_KINDS, 1, 1, 1},
 		{VS_RECORD_CONTEXT, 5, 1, 1, 3, 1, 1},
 		{VS_RECORD_POOL, 6, 1, 3, 1, 1, 1, 0},
-		{VS_RECORD_STACK, 3, 1, 2, 0}, /* a flag that is neither */
-		{0, 3, 1, 1, 1},               /* no type */
+		{VS_RECORD_DEVICE, 5, 1, 1, 1, 2, 0}, /* a flag that is neither */
+		{0, 3, 1, 1, 1},                      /* no type */
 	};
 	uint64_t frames[VS_STACK_MAX];
 	struct vs_record found;
@@ -299,6 +338,8 @@ int main(void)
 		cmocka_unit_test(test_text_frames_and_build_id_are_cut_to_fit),
 		cmocka_unit_test(test_record_of_a_later_version_is_skipped_by_its_length),
 		cmocka_unit_test(test_field_of_a_later_version_is_skipped),
+		cmocka_unit_test(test_flags_of_a_later_version_are_ignored),
+		cmocka_unit_test(test_body_is_found_by_its_frame),
 		cmocka_unit_test(test_choices_out_of_range_are_corrupt),
 		cmocka_unit_test(test_failure_leaves_the_record_alone),
 	};

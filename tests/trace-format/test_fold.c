@@ -9,17 +9,17 @@
 #include "fold.h"
 #include "pair_maker.h"
 
-#define RING_SIZE (64u << 10)
+#define NR_CHUNKS 16
 
 /* As a killed program leaves it: some records in blocks, some in the log. */
 static void make_pair(struct vs_pair_maker *maker, uint32_t nr_in_blocks, uint32_t nr_in_log)
 {
-	vs_pair_maker_init(maker, RING_SIZE, true);
+	vs_pair_maker_init(maker, NR_CHUNKS, true);
 	for (uint32_t i = 0; i < nr_in_blocks + nr_in_log; i++)
 		assert_true(vs_pair_maker_push_random(maker));
 	vs_pair_maker_drain(maker, nr_in_blocks);
 	vs_pair_maker_flush(maker);
-	vs_pair_maker_move_tail(maker);
+	vs_pair_maker_release(maker);
 	atomic_store(&maker->live->nr_lost, 7);
 }
 
@@ -164,12 +164,48 @@ static void test_missing_records_stop_the_folding(void **state)
 	(void)state;
 	make_pair(&maker, 10, 10);
 	bytes = vs_pair_maker_load(maker.path, &before);
-	vs_pair_maker_drain(&maker, 5);
+	while (vs_pair_maker_push_random(&maker))
+		;
+	vs_pair_maker_drain(&maker, UINT32_MAX);
 	vs_pair_maker_flush(&maker);
-	vs_pair_maker_move_tail(&maker);
+	vs_pair_maker_release(&maker); /* chunks are gone that only the trace has now */
 	vs_pair_maker_save(maker.path, bytes, before);
 	expect_untouched(&maker, -VS_ERR_CORRUPT);
 	free(bytes);
+	vs_pair_maker_fini(&maker);
+}
+
+static void test_records_of_a_later_version_stop_the_folding(void **state)
+{
+	const struct vs_record step = {.type = VS_RECORD_STEP};
+	struct vs_pair_maker maker;
+
+	(void)state;
+	vs_pair_maker_init(&maker, NR_CHUNKS, true);
+	assert_true(vs_pair_maker_push(&maker, 1, &step));
+	((uint8_t *)vs_pair_maker_get_chunk(&maker, 0))[VS_LIVE_CHUNK_HEAD] = 99;
+	expect_untouched(&maker, -VS_ERR_NEWER);
+	vs_pair_maker_fini(&maker);
+}
+
+/* Its nodes and events go on where those of the trace end. */
+static void test_long_log_becomes_several_blocks(void **state)
+{
+	struct vs_pair_maker maker;
+	struct vs_reader_state seen;
+
+	(void)state;
+	vs_pair_maker_init(&maker, 600, true);
+	for (uint32_t i = 0; i < 20000; i++)
+		assert_true(vs_pair_maker_push_random(&maker));
+	vs_pair_maker_drain(&maker, 3000);
+	vs_pair_maker_flush(&maker);
+	vs_pair_maker_release(&maker);
+	vs_pair_maker_drop(&maker);
+	assert_int_equal(vs_fold_trace(maker.path), 0);
+	vs_pair_maker_expect_all(&maker, &seen);
+	assert_int_equal(seen.nr_records, 20000);
+	assert_false(seen.used_log);
 	vs_pair_maker_fini(&maker);
 }
 
@@ -229,6 +265,8 @@ int main(void)
 		cmocka_unit_test(test_running_program_keeps_its_files),
 		cmocka_unit_test(test_log_of_another_run_stays_alone),
 		cmocka_unit_test(test_missing_records_stop_the_folding),
+		cmocka_unit_test(test_records_of_a_later_version_stop_the_folding),
+		cmocka_unit_test(test_long_log_becomes_several_blocks),
 		cmocka_unit_test(test_full_disk_leaves_both_files_and_nothing_else),
 		cmocka_unit_test(test_what_is_no_trace_is_refused),
 		cmocka_unit_test(test_trace_without_a_log_is_left_alone),

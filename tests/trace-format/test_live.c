@@ -10,11 +10,11 @@
 #include "live.h"
 #include "pair_maker.h"
 
-#define RING_SIZE (64u << 10)
+#define NR_CHUNKS 16
 
 static void make(struct vs_pair_maker *maker)
 {
-	vs_pair_maker_init(maker, RING_SIZE, true);
+	vs_pair_maker_init(maker, NR_CHUNKS, true);
 }
 
 static struct vs_live *open_log(const struct vs_pair_maker *maker)
@@ -25,166 +25,210 @@ static struct vs_live *open_log(const struct vs_pair_maker *maker)
 	return live;
 }
 
-/* Drains and flushes everything: an empty ring whose head is anywhere. */
-static void empty(struct vs_pair_maker *maker)
+/* Reads the copy from `ends` on and expects what stands at *place. Returns the number of records.
+ */
+static uint32_t read_copy(const struct vs_pair_maker *maker, struct vs_live *live,
+			  const struct vs_ring_ends *ends, struct vs_pair_maker_place *place)
 {
-	vs_pair_maker_drain(maker, UINT32_MAX);
-	vs_pair_maker_flush(maker);
-	vs_pair_maker_move_tail(maker);
-}
-
-/* Reads from tail to the end and compares with the newest records. Returns their number. */
-static uint32_t read_all(const struct vs_pair_maker *maker, struct vs_live *live)
-{
-	uint64_t position = vs_live_get_tail(live);
-	const uint8_t *expected_end = maker->expected + maker->expected_size;
-	struct vs_live_record record;
-	uint8_t *all = malloc(RING_SIZE);
+	struct vs_record record;
 	uint32_t nr_records = 0;
-	size_t size = 0;
+	uint64_t sequence;
+	uint32_t ring;
+	int ret;
 
-	assert_non_null(all);
-	while (vs_live_next(live, position, &record) == VS_LIVE_RECORD) {
-		assert_true(record.position >= position);
-		memcpy(all + size, record.bytes, record.size);
-		size += record.size;
-		position = record.position + vs_live_stride(record.size);
+	assert_int_equal(vs_live_begin(live, ends, 0), 0);
+	while ((ret = vs_live_next(live, &record, &ring, &sequence)) == VS_LIVE_RECORD) {
+		vs_pair_maker_expect(maker, place, &record);
+		if (vs_record_is_event(record.type))
+			assert_int_equal(record.thread, ring);
 		nr_records++;
 	}
-	assert_memory_equal(all, expected_end - size, size);
-	free(all);
+	assert_int_equal(ret, VS_LIVE_END);
 	return nr_records;
 }
 
-static void test_records_that_wrap_around_the_ring_are_whole(void **state)
+static uint32_t read_all(const struct vs_pair_maker *maker, struct vs_live *live)
 {
-	struct vs_pair_maker maker;
+	const struct vs_ring_ends none = {0};
+	struct vs_pair_maker_place place = {0};
 
-	(void)state;
-	make(&maker);
-	/* Many rounds; the ends of the ring are met at all kinds of offsets. */
-	for (uint32_t round = 0; round < 40; round++) {
-		struct vs_live *live;
-		uint32_t before = maker.nr_records;
-
-		while (vs_pair_maker_push_random(&maker))
-			;
-		live = open_log(&maker);
-		assert_int_equal(read_all(&maker, live), maker.nr_records - before);
-		assert_int_equal(vs_live_get_unfinished(live), 0);
-		assert_int_equal(vs_live_get_lost(live), round + 1);
-		vs_live_close(live);
-		empty(&maker);
-	}
-	vs_pair_maker_fini(&maker);
+	assert_int_equal(vs_live_take(live), 0);
+	return read_copy(maker, live, &none, &place);
 }
 
-static void test_what_an_earlier_round_left_is_no_record(void **state)
+/* ---- Records --------------------------------------------------------------------------------- */
+
+static void test_records_of_all_rings_come_in_their_order(void **state)
 {
 	struct vs_pair_maker maker;
-	struct vs_live_record record;
 	struct vs_live *live;
 
 	(void)state;
 	make(&maker);
+	live = open_log(&maker);
+	assert_int_equal(read_all(&maker, live), 0);
 	while (vs_pair_maker_push_random(&maker))
 		;
-	empty(&maker);
-	/* Reserved over old records, never published. */
-	for (uint32_t i = 0; i < 7; i++)
-		vs_pair_maker_reserve(&maker, 8000);
+	assert_int_equal(read_all(&maker, live), vs_pair_maker_get_nr(&maker));
+	assert_int_equal(vs_live_get_lost(live), 1);
+	assert_int_equal(vs_live_get_unfinished(live), 0);
+	vs_live_close(live);
+	vs_pair_maker_fini(&maker);
+}
+
+static void test_copy_can_be_read_again_whatever_becomes_of_the_log(void **state)
+{
+	const struct vs_ring_ends none = {0};
+	struct vs_pair_maker_place place = {0}, again = {0};
+	struct vs_pair_maker maker;
+	struct vs_live *live;
+
+	(void)state;
+	make(&maker);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_true(vs_pair_maker_push_random(&maker));
 	live = open_log(&maker);
-	assert_int_equal(vs_live_next(live, 0, &record), VS_LIVE_END);
+	assert_int_equal(vs_live_take(live), 0);
+	assert_int_equal(read_copy(&maker, live, &none, &place), 100);
+	while (vs_pair_maker_push_random(&maker))
+		;
+	vs_pair_maker_drain(&maker, UINT32_MAX);
+	vs_pair_maker_flush(&maker);
+	vs_pair_maker_release(&maker);
+	assert_int_equal(read_copy(&maker, live, &none, &again), 100);
+	vs_live_close(live);
+	vs_pair_maker_fini(&maker);
+}
+
+static void test_what_the_trace_has_is_left_out(void **state)
+{
+	struct vs_ring_ends ends = {0};
+	struct vs_pair_maker_place place = {0};
+	struct vs_pair_maker maker;
+	struct vs_live *live;
+
+	(void)state;
+	make(&maker);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_true(vs_pair_maker_push_event(&maker));
+	/* The first 150. Chunks that are not full stay in the log with all that they hold. */
+	for (uint32_t i = 0; i < 150; i++) {
+		uint32_t ring = maker.order[i];
+
+		assert_int_equal(vs_ring_ends_raise(&ends, ring, vs_ring_ends_get(&ends, ring) + 1),
+				 0);
+	}
+	place.nr_events = 150;
+	live = open_log(&maker);
+	assert_int_equal(vs_live_take(live), 0);
+	assert_int_equal(read_copy(&maker, live, &ends, &place), 50);
+	vs_live_close(live);
+	vs_ring_ends_fini(&ends);
+	vs_pair_maker_fini(&maker);
+}
+
+static void test_records_that_were_begun_are_counted_not_invented(void **state)
+{
+	struct vs_pair_maker maker;
+	struct vs_live *live;
+
+	(void)state;
+	make(&maker);
+	for (uint32_t i = 0; i < 20; i++)
+		assert_true(vs_pair_maker_push_random(&maker));
+	vs_pair_maker_begin(&maker, 2);
+	vs_pair_maker_begin(&maker, 4);
+	live = open_log(&maker);
+	assert_int_equal(read_all(&maker, live), 20);
+	assert_int_equal(vs_live_get_unfinished(live), 2);
+	/* What the last owner of a place left there is nobody's. */
+	atomic_store(&vs_pair_maker_get_slot(&maker, 4)->state, VS_LIVE_SLOT_FREE);
+	assert_int_equal(read_all(&maker, live), 20);
 	assert_int_equal(vs_live_get_unfinished(live), 1);
 	vs_live_close(live);
 	vs_pair_maker_fini(&maker);
 }
 
-static void test_records_behind_an_unpublished_one_are_found(void **state)
+static void test_log_that_has_grown_is_read_whole(void **state)
 {
 	struct vs_pair_maker maker;
-	struct vs_live *live;
-	uint32_t nr_gaps = 0;
-
-	(void)state;
-	make(&maker);
-	for (uint32_t i = 0; i < 200; i++) {
-		if (i % 5 == 2) {
-			vs_pair_maker_reserve(&maker, 1 + i);
-			nr_gaps++;
-		}
-		assert_true(vs_pair_maker_push(
-			&maker, &(struct vs_record){.type = VS_RECORD_STEP, .step = {i}}));
-	}
-	vs_pair_maker_reserve(&maker, 30); /* the last one, too */
-	live = open_log(&maker);
-	assert_int_equal(read_all(&maker, live), 200);
-	assert_int_equal(vs_live_get_unfinished(live), nr_gaps + 1);
-	vs_live_close(live);
-	vs_pair_maker_fini(&maker);
-}
-
-static void test_reader_overtaken_by_the_ring_is_told(void **state)
-{
-	struct vs_pair_maker maker;
-	struct vs_live_record record;
 	struct vs_live *live;
 
 	(void)state;
 	make(&maker);
+	atomic_store(&maker.live->nr_chunks, 3);
 	while (vs_pair_maker_push_random(&maker))
 		;
 	live = open_log(&maker);
-	empty(&maker);
-	assert_true(vs_pair_maker_push_random(&maker));
-	assert_int_equal(vs_live_next(live, 0, &record), VS_LIVE_MOVED_ON);
-	assert_int_equal(vs_live_update(live), 0);
-	assert_int_equal(read_all(&maker, live), 1);
+	atomic_store(&maker.live->nr_chunks, NR_CHUNKS);
+	while (vs_pair_maker_push_random(&maker))
+		;
+	assert_int_equal(read_all(&maker, live), vs_pair_maker_get_nr(&maker));
 	vs_live_close(live);
 	vs_pair_maker_fini(&maker);
 }
 
-static void test_what_comes_after_the_look_is_not_read(void **state)
+static void test_time_goes_by_the_newest_anchor_and_never_back(void **state)
 {
+	const struct vs_record step = {.type = VS_RECORD_STEP};
+	const struct vs_ring_ends none = {0};
 	struct vs_pair_maker maker;
+	struct vs_record record;
 	struct vs_live *live;
+	uint64_t sequence;
+	uint32_t ring;
 
 	(void)state;
 	make(&maker);
-	assert_true(vs_pair_maker_push_random(&maker));
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(vs_pair_maker_push(&maker, 1, &step)); /* at 1000, 2000, 3000 */
+	/* The other one of the two: time goes half as fast. */
+	maker.live->anchors[1] = maker.live->anchors[2];
+	maker.live->anchors[1].ns /= 2;
+	maker.live->newest = 1;
 	live = open_log(&maker);
-	assert_int_equal(read_all(&maker, live), 1);
-	assert_true(vs_pair_maker_push_random(&maker));
-	maker.nr_records = 1;
-	{
-		struct vs_live_record record;
-
-		assert_int_equal(vs_live_next(live, 0, &record), VS_LIVE_RECORD);
-		assert_int_equal(vs_live_next(live, vs_live_stride(record.size), &record),
-				 VS_LIVE_END);
-	}
-	assert_int_equal(vs_live_update(live), 0);
-	assert_int_equal(read_all(&maker, live), 2);
+	assert_int_equal(vs_live_take(live), 0);
+	assert_int_equal(vs_live_begin(live, &none, 800), 0);
+	assert_int_equal(vs_live_next(live, &record, &ring, &sequence), VS_LIVE_RECORD);
+	assert_int_equal(record.time_ns, 800); /* 500 by the line, but the trace goes to 800 */
+	assert_int_equal(vs_live_next(live, &record, &ring, &sequence), VS_LIVE_RECORD);
+	assert_int_equal(record.time_ns, 1000);
+	assert_int_equal(vs_live_next(live, &record, &ring, &sequence), VS_LIVE_RECORD);
+	assert_int_equal(record.time_ns, 1500);
+	assert_int_equal(sequence, 2);
+	assert_int_equal(ring, 1);
 	vs_live_close(live);
 	vs_pair_maker_fini(&maker);
 }
 
-static void test_position_of_nowhere_is_the_end(void **state)
+static void test_record_of_a_later_version_is_told(void **state)
 {
+	const struct vs_record step = {.type = VS_RECORD_STEP};
+	const struct vs_ring_ends none = {0};
 	struct vs_pair_maker maker;
-	struct vs_live_record record;
+	struct vs_record record;
 	struct vs_live *live;
+	uint64_t sequence;
+	uint32_t ring;
 
 	(void)state;
 	make(&maker);
-	assert_true(vs_pair_maker_push_random(&maker));
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(vs_pair_maker_push(&maker, 1, &step));
+	((uint8_t *)vs_pair_maker_get_chunk(&maker, 0))[VS_LIVE_CHUNK_HEAD + 24] = 99;
 	live = open_log(&maker);
-	assert_int_equal(vs_live_next(live, UINT64_MAX, &record), VS_LIVE_END);
-	assert_int_equal(vs_live_next(live, 1ull << 40, &record), VS_LIVE_END);
-	assert_int_equal(vs_live_next(live, 3, &record), VS_LIVE_END);
+	assert_int_equal(vs_live_take(live), 0);
+	assert_int_equal(vs_live_begin(live, &none, 0), 0);
+	assert_int_equal(vs_live_next(live, &record, &ring, &sequence), VS_LIVE_RECORD);
+	assert_int_equal(vs_live_next(live, &record, &ring, &sequence), VS_LIVE_UNKNOWN);
+	assert_int_equal(sequence, 1);
+	assert_int_equal(vs_live_next(live, &record, &ring, &sequence), VS_LIVE_RECORD);
+	assert_int_equal(vs_live_next(live, &record, &ring, &sequence), VS_LIVE_END);
 	vs_live_close(live);
 	vs_pair_maker_fini(&maker);
 }
+
+/* ---- What is a log --------------------------------------------------------------------------- */
 
 static void test_log_of_another_trace_is_refused(void **state)
 {
@@ -211,36 +255,46 @@ static void expect_refused(const uint8_t *bytes, size_t size, int err)
 
 static void test_header_that_cannot_be_true_is_refused(void **state)
 {
-	struct vs_live_header *header;
+	struct vs_live_header *header, good;
 	struct vs_pair_maker maker;
-	uint8_t *bytes;
+	uint8_t *bytes, *loaded;
 	size_t size;
 
 	(void)state;
 	make(&maker);
-	bytes = vs_pair_maker_load(maker.live_path, &size);
+	loaded = vs_pair_maker_load(maker.live_path, &size);
+	bytes = aligned_alloc(_Alignof(struct vs_live_header), size);
+	assert_non_null(bytes);
+	memcpy(bytes, loaded, size);
+	free(loaded);
 	header = (struct vs_live_header *)(void *)bytes;
+	memcpy(&good, header, sizeof(good));
 	expect_refused(bytes, 0, -VS_ERR_NOT_A_TRACE);
 	expect_refused(bytes, VS_LIVE_HEADER_SIZE - 1, -VS_ERR_NOT_A_TRACE);
 	expect_refused(bytes, size - 1, -VS_ERR_TRUNCATED);
-	header->version = 1;
+	header->version = 2;
 	expect_refused(bytes, size, -VS_ERR_NEWER);
 	header->version = 0;
-	header->ring_size = RING_SIZE + 8;
-	expect_refused(bytes, size, -VS_ERR_CORRUPT);
-	header->ring_size = 0;
-	expect_refused(bytes, size, -VS_ERR_CORRUPT);
-	header->ring_size = 1ull << 63;
-	expect_refused(bytes, size, -VS_ERR_CORRUPT);
-	header->ring_size = RING_SIZE;
-	header->ring_offset = UINT64_MAX - RING_SIZE + 1;
-	expect_refused(bytes, size, -VS_ERR_CORRUPT);
-	header->ring_offset = VS_LIVE_HEADER_SIZE;
-	header->head = 4;
-	expect_refused(bytes, size, -VS_ERR_CORRUPT);
-	header->head = RING_SIZE + 8;
-	expect_refused(bytes, size, -VS_ERR_CORRUPT);
-	header->head = 0;
+	expect_refused(bytes, size, -VS_ERR_PROVISIONAL);
+#define EXPECT_REFUSED(member, value, err)           \
+	do {                                         \
+		memcpy(header, &good, sizeof(good)); \
+		header->member = (value);            \
+		expect_refused(bytes, size, err);    \
+	} while (0)
+	EXPECT_REFUSED(chunk_size, 0, -VS_ERR_CORRUPT);
+	EXPECT_REFUSED(chunk_size, VS_LIVE_CHUNK_HEAD, -VS_ERR_CORRUPT);
+	EXPECT_REFUSED(chunk_size, UINT32_MAX, -VS_ERR_CORRUPT);
+	EXPECT_REFUSED(chunks_offset, 0, -VS_ERR_CORRUPT);
+	EXPECT_REFUSED(chunks_offset, UINT64_MAX - 100, -VS_ERR_CORRUPT);
+	EXPECT_REFUSED(slots_offset, 64, -VS_ERR_CORRUPT);
+	EXPECT_REFUSED(slots_offset, UINT64_MAX - 100, -VS_ERR_CORRUPT);
+	EXPECT_REFUSED(slots_offset, size - 64, -VS_ERR_TRUNCATED);
+	EXPECT_REFUSED(nr_slots, UINT32_MAX, -VS_ERR_CORRUPT);
+	EXPECT_REFUSED(nr_chunks, UINT32_MAX, -VS_ERR_TRUNCATED);
+	EXPECT_REFUSED(newest, 3, -VS_ERR_CORRUPT);
+#undef EXPECT_REFUSED
+	memcpy(header, &good, sizeof(good));
 	memset(header->magic, 0, sizeof(header->magic)); /* never sealed */
 	expect_refused(bytes, size, -VS_ERR_NOT_A_TRACE);
 	free(bytes);
@@ -329,12 +383,13 @@ static void test_process_of_another_namespace_may_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records_that_wrap_around_the_ring_are_whole),
-		cmocka_unit_test(test_what_an_earlier_round_left_is_no_record),
-		cmocka_unit_test(test_records_behind_an_unpublished_one_are_found),
-		cmocka_unit_test(test_reader_overtaken_by_the_ring_is_told),
-		cmocka_unit_test(test_what_comes_after_the_look_is_not_read),
-		cmocka_unit_test(test_position_of_nowhere_is_the_end),
+		cmocka_unit_test(test_records_of_all_rings_come_in_their_order),
+		cmocka_unit_test(test_copy_can_be_read_again_whatever_becomes_of_the_log),
+		cmocka_unit_test(test_what_the_trace_has_is_left_out),
+		cmocka_unit_test(test_records_that_were_begun_are_counted_not_invented),
+		cmocka_unit_test(test_log_that_has_grown_is_read_whole),
+		cmocka_unit_test(test_time_goes_by_the_newest_anchor_and_never_back),
+		cmocka_unit_test(test_record_of_a_later_version_is_told),
 		cmocka_unit_test(test_log_of_another_trace_is_refused),
 		cmocka_unit_test(test_header_that_cannot_be_true_is_refused),
 		cmocka_unit_test(test_recorder_runs_if_pid_and_start_time_do),

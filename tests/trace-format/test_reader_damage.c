@@ -6,14 +6,21 @@
 #include "cmocka_all.h"
 #include "pair_maker.h"
 
-/* Three blocks of records and an END, in memory, with the places where blocks begin. */
+/* Three flushes of a definition and five events, and an END, with the places where blocks begin. */
+#define NR_FLUSHES 3
+#define NR_EVENTS  5
+#define NR_BLOCKS  (2 + 2 * NR_FLUSHES)
+
 struct sample {
 	struct vs_pair_maker maker;
 	uint8_t *bytes;
 	size_t size;
-	size_t blocks[8];
-	uint32_t nr_blocks;
+	size_t blocks[NR_BLOCKS + 1]; /* INFO, DEFINITIONS, EVENTS, DEFINITIONS, ..., END */
 };
+
+/* The blocks of a flush. */
+#define DEFINITIONS(flush) (1 + 2 * (flush))
+#define EVENTS(flush)      (2 + 2 * (flush))
 
 /* Small records only, so that every bit can be tried. */
 static void push_small(struct vs_pair_maker *maker)
@@ -21,35 +28,47 @@ static void push_small(struct vs_pair_maker *maker)
 	uint64_t value = vs_pair_maker_draw(&maker->random);
 	const struct vs_record record = {
 		.type = VS_RECORD_FREE,
-		.time_ns = value,
-		.thread = 1,
 		.free = {.kind = VS_MEMORY_DEVICE, .address = value * 3, .stack = 4, .api = 5},
 	};
 
-	assert_true(vs_pair_maker_push(maker, &record));
+	assert_true(vs_pair_maker_push(maker, 1, &record));
+}
+
+static void push_definition(struct vs_pair_maker *maker, uint32_t id)
+{
+	const uint64_t frames[] = {0x1000 + id, 0x2000};
+	const struct vs_record record = {
+		.type = VS_RECORD_STACK,
+		.stack = {.id = id, .frames = frames, .nr_frames = 2},
+	};
+
+	assert_true(vs_pair_maker_push(maker, 1, &record));
 }
 
 static void make_sample(struct sample *sample, bool with_zlib)
 {
 	struct vs_block_header header;
 	size_t at = VS_FORMAT_HEADER_SIZE;
+	uint32_t nr_blocks;
 
-	vs_pair_maker_init(&sample->maker, 64 << 10, with_zlib);
-	for (uint32_t block = 0; block < 3; block++) {
-		for (uint32_t i = 0; i < 5; i++)
+	vs_pair_maker_init(&sample->maker, 8, with_zlib);
+	for (uint32_t flush = 0; flush < NR_FLUSHES; flush++) {
+		push_definition(&sample->maker, flush + 1);
+		for (uint32_t i = 0; i < NR_EVENTS; i++)
 			push_small(&sample->maker);
 		vs_pair_maker_drain(&sample->maker, UINT32_MAX);
 		vs_pair_maker_flush(&sample->maker);
 	}
 	vs_pair_maker_close(&sample->maker, 0);
 	sample->bytes = vs_pair_maker_load(sample->maker.path, &sample->size);
-	for (sample->nr_blocks = 0; at < sample->size; sample->nr_blocks++) {
-		sample->blocks[sample->nr_blocks] = at;
+	for (nr_blocks = 0; at < sample->size; nr_blocks++) {
+		assert_true(nr_blocks < NR_BLOCKS);
+		sample->blocks[nr_blocks] = at;
 		assert_int_equal(vs_block_get_header(sample->bytes + at, &header), 0);
 		at += VS_FORMAT_BLOCK_HEADER_SIZE + header.stored_size;
 	}
-	assert_int_equal(sample->nr_blocks, 5);
-	sample->blocks[5] = sample->size;
+	assert_int_equal(nr_blocks, NR_BLOCKS);
+	sample->blocks[NR_BLOCKS] = sample->size;
 }
 
 static void free_sample(struct sample *sample)
@@ -61,29 +80,47 @@ static void free_sample(struct sample *sample)
 struct outcome {
 	int first_error; /* of open or next */
 	uint32_t nr_errors;
-	uint32_t nr_records;
+	uint32_t nr_events;
+	uint32_t nr_definitions;
 	struct vs_reader_state state;
 };
 
-/* Every record read must be one of those written, and come after the one before. */
-static uint32_t find_next(const struct vs_pair_maker *maker, uint32_t from,
+/* Every event read must be one of those written, and come after the one before. */
+static uint32_t find_next(const struct vs_pair_maker_list *list, uint32_t from,
 			  const struct vs_record *record)
 {
 	uint8_t bytes[VS_CODEC_MAX];
 	size_t size = vs_codec_put_record(bytes, record);
-	size_t at = 0;
 
-	for (uint32_t i = 0; i < maker->nr_records; i++) {
-		size_t expected_size =
-			(size_t)vs_codec_get_size(maker->expected + at, maker->expected_size - at);
+	for (uint32_t i = from; i < list->nr; i++) {
+		size_t begin = i ? list->records[i - 1].end : 0;
 
-		if (i >= from && expected_size == size &&
-		    !memcmp(maker->expected + at, bytes, size))
+		if (list->records[i].end - begin == size &&
+		    !memcmp(list->bytes + begin, bytes, size))
 			return i + 1;
-		at += expected_size;
 	}
 	fail_msg("a record that was never written, or was read before");
 	return 0;
+}
+
+/* A stack that lost its nodes has none of its frames; otherwise it is as it was written. */
+static void check_definition(const struct vs_pair_maker *maker, const struct vs_record *record)
+{
+	assert_int_equal(record->type, VS_RECORD_STACK);
+	if (record->stack.nr_frames)
+		find_next(&maker->definitions, 0, record);
+	else
+		assert_true(record->stack.is_cut);
+}
+
+/* What is damaged is also counted, and nothing else. */
+static void check_counts(const struct vs_reader_state *state)
+{
+	bool has_wrong_total = state->has_end && state->nr_events_end != state->nr_events_in_blocks;
+
+	assert_int_equal(state->is_damaged, state->nr_bad_blocks || state->nr_gaps ||
+						    state->nr_bad_in_log || state->is_cut ||
+						    has_wrong_total);
 }
 
 static struct outcome read_damaged(const struct vs_pair_maker *maker, const uint8_t *bytes,
@@ -102,16 +139,20 @@ static struct outcome read_damaged(const struct vs_pair_maker *maker, const uint
 		return outcome;
 	}
 	while ((ret = vs_reader_next(reader, &record)) != 0) {
-		if (ret == 1) {
-			from = find_next(maker, from, &record);
-			outcome.nr_records++;
-			continue;
+		if (ret == 1 && vs_record_is_event(record.type)) {
+			from = find_next(&maker->events, from, &record);
+			outcome.nr_events++;
+		} else if (ret == 1) {
+			check_definition(maker, &record);
+			outcome.nr_definitions++;
+		} else {
+			if (!outcome.first_error)
+				outcome.first_error = ret;
+			assert_true(++outcome.nr_errors < 20); /* an end must come */
 		}
-		if (!outcome.first_error)
-			outcome.first_error = ret;
-		assert_true(++outcome.nr_errors < 20); /* an end must come */
 	}
 	vs_reader_get_state(reader, &outcome.state);
+	check_counts(&outcome.state);
 	vs_reader_close(reader);
 	return outcome;
 }
@@ -125,15 +166,22 @@ static void test_trace_cut_at_any_byte_gives_its_whole_blocks(void **state)
 		make_sample(&sample, with_zlib);
 		for (size_t cut = 0; cut < sample.size; cut++) {
 			struct outcome outcome = read_damaged(&sample.maker, sample.bytes, cut);
-			uint32_t nr_whole = 0;
+			uint32_t nr_events = 0, nr_definitions = 0;
 
-			for (uint32_t block = 1; block < 4; block++)
-				nr_whole += cut >= sample.blocks[block + 1] ? 5 : 0;
+			for (uint32_t flush = 0; flush < NR_FLUSHES; flush++) {
+				nr_definitions += cut >= sample.blocks[DEFINITIONS(flush) + 1];
+				nr_events +=
+					cut >= sample.blocks[EVENTS(flush) + 1] ? NR_EVENTS : 0;
+			}
 			assert_int_equal(outcome.first_error,
 					 cut ? -VS_ERR_TRUNCATED : -VS_ERR_EMPTY);
 			assert_int_equal(outcome.nr_errors, 1);
-			assert_int_equal(outcome.nr_records, nr_whole);
+			assert_int_equal(outcome.nr_events, nr_events);
+			assert_int_equal(outcome.nr_definitions, nr_definitions);
 			assert_false(outcome.state.is_complete);
+			assert_int_equal(outcome.state.is_cut, cut >= VS_FORMAT_HEADER_SIZE);
+			assert_int_equal(outcome.state.nr_bad_blocks, 0);
+			assert_int_equal(outcome.state.nr_events_in_blocks, nr_events);
 		}
 		free_sample(&sample);
 	}
@@ -157,11 +205,26 @@ static void test_no_bit_can_be_flipped_unnoticed(void **state)
 				continue;
 			/* One block at most is lost to one bit. */
 			assert_int_equal(outcome.first_error, -VS_ERR_CORRUPT);
-			assert_true(outcome.nr_records >= 10);
+			assert_true(outcome.nr_events / NR_EVENTS + outcome.nr_definitions >=
+				    2 * NR_FLUSHES - 1);
 			assert_true(outcome.state.is_damaged);
 		}
 		free_sample(&sample);
 	}
+}
+
+/* Flips a bit at a place behind the beginning of a block. */
+static struct outcome damage_block(struct sample *sample, uint32_t block, size_t offset)
+{
+	uint8_t *byte = &sample->bytes[sample->blocks[block] + offset];
+	struct outcome outcome;
+
+	*byte ^= 4;
+	outcome = read_damaged(&sample->maker, sample->bytes, sample->size);
+	*byte ^= 4;
+	assert_int_equal(outcome.first_error, -VS_ERR_CORRUPT);
+	assert_true(outcome.state.is_complete);
+	return outcome;
 }
 
 static void test_damaged_block_costs_only_itself(void **state)
@@ -171,35 +234,64 @@ static void test_damaged_block_costs_only_itself(void **state)
 
 	(void)state;
 	make_sample(&sample, true);
-	sample.bytes[sample.blocks[2] + 50] ^= 4; /* payload */
-	outcome = read_damaged(&sample.maker, sample.bytes, sample.size);
+	outcome = damage_block(&sample, EVENTS(1), VS_FORMAT_BLOCK_HEADER_SIZE); /* payload */
 	assert_int_equal(outcome.nr_errors, 1);
-	assert_int_equal(outcome.nr_records, 10);
-	assert_true(outcome.state.is_complete);
-	sample.bytes[sample.blocks[2] + 50] ^= 4;
-	sample.bytes[sample.blocks[2] + 9] ^= 4; /* stored size: the next header has to be found */
-	outcome = read_damaged(&sample.maker, sample.bytes, sample.size);
-	assert_int_equal(outcome.first_error, -VS_ERR_CORRUPT);
-	assert_int_equal(outcome.nr_records, 10);
-	assert_true(outcome.state.is_complete);
+	assert_int_equal(outcome.state.nr_bad_blocks, 1);
+	assert_int_equal(outcome.state.nr_gaps, 1);              /* before the next one */
+	assert_int_equal(outcome.state.nr_events_in_blocks, 15); /* by its header */
+	assert_int_equal(outcome.nr_events, 10);
+	assert_int_equal(outcome.nr_definitions, 3);
+	outcome = damage_block(&sample, DEFINITIONS(1), VS_FORMAT_BLOCK_HEADER_SIZE);
+	assert_int_equal(outcome.nr_errors, 1);
+	assert_int_equal(outcome.nr_events, 15);
+	assert_int_equal(outcome.nr_definitions, 2);
+	/* Stored size: the next header has to be found. */
+	outcome = damage_block(&sample, EVENTS(1), 9);
+	assert_int_equal(outcome.state.nr_bad_blocks, 1);
+	assert_int_equal(outcome.state.nr_events_in_blocks, 10);
+	assert_int_equal(outcome.state.nr_events_end, 15);
+	assert_int_equal(outcome.nr_events, 10);
+	assert_int_equal(outcome.nr_definitions, 3);
 	free_sample(&sample);
+}
+
+/* The sample without one of its blocks. */
+static struct outcome take_out(const struct sample *sample, uint32_t block)
+{
+	size_t from = sample->blocks[block], to = sample->blocks[block + 1];
+	uint8_t *bytes = malloc(sample->size);
+	struct outcome outcome;
+
+	assert_non_null(bytes);
+	memcpy(bytes, sample->bytes, from);
+	memcpy(bytes + from, sample->bytes + to, sample->size - to);
+	outcome = read_damaged(&sample->maker, bytes, sample->size - (to - from));
+	free(bytes);
+	return outcome;
 }
 
 static void test_block_taken_out_is_missed(void **state)
 {
 	struct outcome outcome;
 	struct sample sample;
-	size_t from, to;
 
 	(void)state;
 	make_sample(&sample, true);
-	from = sample.blocks[2];
-	to = sample.blocks[3];
-	memmove(sample.bytes + from, sample.bytes + to, sample.size - to);
-	outcome = read_damaged(&sample.maker, sample.bytes, sample.size - (to - from));
-	assert_int_equal(outcome.first_error, -VS_ERR_CORRUPT);
-	assert_int_equal(outcome.nr_errors, 1);
-	assert_int_equal(outcome.nr_records, 10);
+	for (uint32_t flush = 0; flush < NR_FLUSHES; flush++) {
+		outcome = take_out(&sample, EVENTS(flush));
+		assert_int_equal(outcome.first_error, -VS_ERR_CORRUPT);
+		assert_int_equal(outcome.nr_errors, 1);
+		assert_int_equal(outcome.nr_events, 10);
+		assert_int_equal(outcome.state.nr_bad_blocks, 0);
+		/* Behind the last one there is nothing that could show it. */
+		assert_int_equal(outcome.state.nr_gaps, flush < NR_FLUSHES - 1);
+		outcome = take_out(&sample, DEFINITIONS(flush));
+		assert_int_equal(outcome.state.nr_gaps, 1);
+		assert_int_equal(outcome.first_error, -VS_ERR_CORRUPT);
+		assert_int_equal(outcome.nr_errors, 1);
+		assert_int_equal(outcome.nr_events, 15);
+		assert_int_equal(outcome.nr_definitions, 2);
+	}
 	free_sample(&sample);
 }
 
@@ -212,14 +304,14 @@ static void test_block_that_is_there_twice_is_read_once(void **state)
 
 	(void)state;
 	make_sample(&sample, true);
-	from = sample.blocks[2];
-	size = sample.blocks[3] - from;
+	from = sample.blocks[EVENTS(1)];
+	size = sample.blocks[EVENTS(1) + 1] - from;
 	twice = malloc(sample.size + size);
 	assert_non_null(twice);
 	memcpy(twice, sample.bytes, from + size);
 	memcpy(twice + from + size, sample.bytes + from, sample.size - from);
 	outcome = read_damaged(&sample.maker, twice, sample.size + size);
-	assert_int_equal(outcome.nr_records, 15);
+	assert_int_equal(outcome.nr_events, 15);
 	assert_int_equal(outcome.first_error, -VS_ERR_CORRUPT); /* END has counted fewer */
 	free(twice);
 	free_sample(&sample);
@@ -258,12 +350,12 @@ static void test_no_damage_to_the_log_does_harm(void **state)
 	size_t trace_size, log_size;
 
 	(void)state;
-	vs_pair_maker_init(&maker, 64 << 10, true);
+	vs_pair_maker_init(&maker, 8, true);
 	for (uint32_t i = 0; i < 600; i++)
-		push_small(&maker);
+		assert_true(vs_pair_maker_push_event(&maker));
 	vs_pair_maker_drain(&maker, 100);
 	vs_pair_maker_flush(&maker);
-	vs_pair_maker_move_tail(&maker);
+	vs_pair_maker_release(&maker);
 	trace = vs_pair_maker_load(maker.path, &trace_size);
 	log = vs_pair_maker_load(maker.live_path, &log_size);
 	copy = malloc(log_size);
@@ -275,20 +367,29 @@ static void test_no_damage_to_the_log_does_harm(void **state)
 
 		memcpy(copy, log, log_size);
 		for (uint64_t i = vs_pair_maker_draw(&random) % 8; i-- > 0;) {
-			uint64_t range = vs_pair_maker_draw(&random) % 2 ? 256 : 36000;
+			uint64_t place = vs_pair_maker_draw(&random) % log_size;
 
-			copy[vs_pair_maker_draw(&random) % range] =
-				(uint8_t)vs_pair_maker_draw(&random);
+			/* The header, the head of a chunk, or anywhere. */
+			switch (vs_pair_maker_draw(&random) % 3) {
+			case 0:
+				place %= 320;
+				break;
+			case 1:
+				place = 2 * VS_LIVE_HEADER_SIZE +
+					place % 8 * VS_PAIR_MAKER_CHUNK_SIZE + place / 8 % 24;
+				break;
+			}
+			copy[place] = (uint8_t)vs_pair_maker_draw(&random);
 		}
 		assert_int_equal(vs_reader_open_fds(&reader,
 						    vs_pair_maker_make_fd(trace, trace_size),
 						    vs_pair_maker_make_fd(copy, log_size)),
 				 0);
 		for (uint32_t i = 0; (ret = vs_reader_next(reader, &record)) != 0; i++) {
-			assert_true(i < 700);
+			assert_true(i < 2000);
 			nr_errors += ret < 0;
 		}
-		assert_true(nr_errors < 200);
+		assert_true(nr_errors < 1000);
 		vs_reader_close(reader);
 	}
 	free(copy);

@@ -1,8 +1,9 @@
 /*
  * trace_sums make FOLDER     leaves traces of all kinds of records there
  * trace_sums sum TRACE       one line for each type of record: type, count, sum of all its fields
+ * trace_sums say TRACE       the same, and all that is wrong with the trace
  *
- * read_trace.py prints the same lines.
+ * read_trace.py prints the same lines as sum does.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -75,7 +76,7 @@ static void sum_build_id(const struct vs_module *module)
 
 static void sum_frames(const struct vs_stack *stack)
 {
-	sum += stack->is_cut;
+	sum += stack->is_cut + 2u * stack->is_deep;
 	for (uint32_t i = 0; i < stack->nr_frames; i++)
 		sum += stack->frames[i] * (i + 1);
 }
@@ -94,9 +95,26 @@ static void sum_record(const struct vs_record *record)
 	}
 }
 
+static uint64_t counts[256], sums[256];
+
+static void take_record(const struct vs_record *record)
+{
+	sum = 0;
+	sum_record(record);
+	counts[(uint8_t)record->type]++;
+	sums[(uint8_t)record->type] += sum;
+}
+
+static void put_sums(void)
+{
+	for (uint32_t type = 0; type < 256; type++)
+		if (counts[type])
+			printf("%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", type, counts[type],
+			       sums[type]);
+}
+
 static int print_sums(const char *path)
 {
-	uint64_t counts[256] = {0}, sums[256] = {0};
 	struct vs_reader *reader;
 	struct vs_record record;
 	int ret;
@@ -106,40 +124,73 @@ static int print_sums(const char *path)
 		fprintf(stderr, "%s %s\n", path, vs_error_text(ret));
 		return 1;
 	}
-	while ((ret = vs_reader_next(reader, &record)) == 1) {
-		sum = 0;
-		sum_record(&record);
-		counts[(uint8_t)record.type]++;
-		sums[(uint8_t)record.type] += sum;
-	}
+	while ((ret = vs_reader_next(reader, &record)) == 1)
+		take_record(&record);
 	vs_reader_close(reader);
-	for (uint32_t type = 0; type < 256; type++)
-		if (counts[type])
-			printf("%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", type, counts[type],
-			       sums[type]);
+	put_sums();
 	return ret < 0;
 }
+
+static void put_state(const struct vs_reader_state *state)
+{
+	printf("%s, %s, %s", state->is_complete ? "complete" : "not complete",
+	       state->is_damaged ? "damaged" : "not damaged",
+	       state->used_log ? "with its log" : "alone");
+	printf(", %" PRIu64 " lost, %" PRIu64 " unfinished\n", state->nr_lost,
+	       state->nr_unfinished);
+}
+
+/* What people are told of a trace, good or not. */
+static int say(const char *path)
+{
+	struct vs_reader_state state;
+	struct vs_reader *reader;
+	struct vs_record record;
+	int ret;
+
+	ret = vs_reader_open(&reader, path);
+	if (ret) {
+		printf("%s\n", vs_error_text(ret));
+		return 0;
+	}
+	while ((ret = vs_reader_next(reader, &record)) != 0) {
+		vs_reader_get_state(reader, &state);
+		if (ret == 1)
+			take_record(&record);
+		else
+			printf("behind %" PRIu64 " records: %s\n", state.nr_records,
+			       vs_error_text(ret));
+	}
+	vs_reader_get_state(reader, &state);
+	vs_reader_close(reader);
+	put_sums();
+	put_state(&state);
+	return 0;
+}
+
+enum {
+	NR_RECORDS = 6000,
+	NR_CHUNKS = 400,
+};
 
 /* `drained` of the records reach the trace, the others stay in the log; all of them: it ends. */
 static void make(const char *folder, const char *name, bool with_zlib, uint32_t drained)
 {
-	enum {
-		NR_RECORDS = 2000
-	};
 	struct vs_pair_maker maker;
 	char path[512], live_path[520];
 
-	vs_pair_maker_init(&maker, 256 << 10, with_zlib);
+	vs_pair_maker_init(&maker, NR_CHUNKS, with_zlib);
 	maker.random.state = drained;
-	/* Begins and ends anywhere in the ring, so that it wraps around. */
-	while (vs_pair_maker_push_random(&maker))
-		;
-	vs_pair_maker_drain(&maker, UINT32_MAX);
-	vs_pair_maker_flush(&maker);
-	vs_pair_maker_move_tail(&maker);
-	for (uint32_t i = 0; i < NR_RECORDS; i++)
+	for (uint32_t i = 0; i < NR_RECORDS; i++) {
+		/* Several flushes; chunks come back, and are used again. */
+		if (i % 1000 == 999) {
+			vs_pair_maker_drain(&maker, i < drained ? i : drained - maker.nr_drained);
+			vs_pair_maker_flush(&maker);
+			vs_pair_maker_release(&maker);
+		}
 		(void)vs_pair_maker_push_random(&maker);
-	vs_pair_maker_drain(&maker, drained);
+	}
+	vs_pair_maker_drain(&maker, drained - maker.nr_drained);
 	vs_pair_maker_flush(&maker);
 	snprintf(path, sizeof(path), "%s/%s.vscope", folder, name);
 	snprintf(live_path, sizeof(live_path), "%s%s", path, VS_LIVE_SUFFIX);
@@ -156,12 +207,15 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "sum"))
 		return print_sums(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "say"))
+		return say(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "make")) {
 		make(argv[2], "whole", true, UINT32_MAX);
 		make(argv[2], "plain", false, UINT32_MAX);
-		make(argv[2], "killed", true, 300);
+		make(argv[2], "killed", true, NR_RECORDS / 3);
+		make(argv[2], "early", true, 0); /* killed before the first flush */
 		return 0;
 	}
-	fprintf(stderr, "usage: trace_sums make FOLDER | sum TRACE\n");
+	fprintf(stderr, "usage: trace_sums make FOLDER | sum TRACE | say TRACE\n");
 	return 2;
 }

@@ -1,0 +1,65 @@
+#ifndef VS_INDEX_WRITER_H
+#define VS_INDEX_WRITER_H
+
+#include "index_directory.h"
+#include "replay.h"
+#include "source.h"
+
+/*
+ * Makes the index of a trace while an analysis reads it from the first record to the last, twice:
+ * in the first pass it notes where definitions are and what is adopted when, in the second one it
+ * takes snapshots. Each pass reads through `source` instead of the one it was made for.
+ *
+ * An index is a convenience: what goes wrong ends it, and nothing else.
+ */
+struct vs_index_writer {
+	struct vs_source source;
+	const struct vs_source *inner;
+	struct vs_reader *reader;
+	const char *path; /* of the index; the caller's */
+	bool is_over;     /* there will be none */
+	struct vs_index_directory directory;
+	const struct vs_adoption *adoption; /* first pass: what is in it grows */
+	size_t nr_adopted;                  /* of those, that are in the directory */
+	const struct vs_replay *replay;     /* of the pass */
+	bool takes_snapshots;
+	uint64_t nr_records; /* of the pass, so far */
+	uint64_t nr_events;
+	uint64_t nr_definitions;
+	uint64_t block;       /* where the last record came from */
+	uint64_t block_event; /* number of its first event */
+	uint64_t most_events; /* in a block, so far */
+	uint64_t interval;    /* events from one snapshot to the next, at most */
+	uint64_t most_bytes;  /* of the index */
+	uint64_t nr_bytes;    /* of all snapshots */
+	int spool_fd;         /* -1: there is none yet */
+	uint64_t spool_size;
+};
+
+/* How close snapshots are, and how large an index may be. Tests make it finer. */
+struct vs_index_plan {
+	uint64_t interval; /* events; a trace that has no more gets no index */
+	uint64_t share;    /* of the trace's size, at most 1 part in so many; 0: any size */
+};
+extern struct vs_index_plan vs_index_writer_plan;
+
+void vs_index_writer_init(struct vs_index_writer *writer, const struct vs_source *source,
+			  struct vs_reader *reader, const char *path);
+void vs_index_writer_fini(struct vs_index_writer *writer);
+
+/* The first pass is about to begin, which fills in the adoption. */
+void vs_index_writer_begin(struct vs_index_writer *writer, const struct vs_adoption *adoption);
+
+/* The first pass has read all there is. */
+void vs_index_writer_end_first(struct vs_index_writer *writer);
+
+/* The second pass is about to begin, with a replay that knows what is adopted. */
+void vs_index_writer_begin_second(struct vs_index_writer *writer, const struct vs_replay *replay);
+
+/*
+ * The second pass has read all there is: writes the file, with these totals of it (totals.h).
+ * False: there is none, because the trace is too small, is no whole trace, or because of an error.
+ */
+bool vs_index_writer_finish(struct vs_index_writer *writer, const struct vs_pack *totals);
+
+#endif

@@ -1,0 +1,418 @@
+/* The order of everything here is that of docs/trace-format.md, section 9.4. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+#include "replay_items.h"
+#include "snapshot.h"
+#include "snapshot_items.h"
+#include "snapshot_layout.h"
+
+/* The sums of a device or a pool, which must come out again when all that lives has been born. */
+#define NR_DEVICE_SUMS 5
+#define NR_POOL_SUMS   3
+
+struct device_sums {
+	uint64_t numbers[NR_DEVICE_SUMS];
+};
+
+struct pool_sums {
+	uint64_t numbers[NR_POOL_SUMS];
+};
+
+struct taker {
+	struct vs_replay *replay;
+	struct vs_wire in;
+	enum vs_snapshot_kind kind;
+	struct device_sums *devices;
+	struct pool_sums *pools;
+	struct vs_snapshot_items items;
+};
+
+static uint64_t get(struct taker *taker)
+{
+	return vs_wire_get_varint(&taker->in);
+}
+
+static uint32_t get32(struct taker *taker)
+{
+	return vs_wire_get_varint32(&taker->in);
+}
+
+static int fail(struct taker *taker)
+{
+	if (!taker->in.error)
+		taker->in.error = -VS_ERR_CORRUPT;
+	return taker->in.error;
+}
+
+/* The next number, which must be below a limit. */
+static uint64_t get_below(struct taker *taker, uint64_t limit)
+{
+	uint64_t value = get(taker);
+
+	if (value < limit)
+		return value;
+	fail(taker);
+	return 0;
+}
+
+/* ---- What is there before anything lives ---------------------------------------------------- */
+
+static void get_numbers(struct taker *taker)
+{
+	struct vs_replay *replay = taker->replay;
+	struct vs_replay_counters *counters = &replay->counters;
+
+	counters->nr_records = get(taker);
+	counters->nr_events = get(taker);
+	counters->nr_lost = get(taker);
+	counters->nr_overlaps = get(taker);
+	counters->nr_orphan_blocks = get(taker);
+	counters->nr_unmatched_frees = get(taker);
+	replay->last_id = get(taker);
+	replay->last_reservation_id = get(taker);
+	replay->first_ns = get(taker);
+	replay->now_ns = get(taker);
+	replay->nr_steps = get(taker);
+	replay->step_number = get(taker);
+	replay->nr_phases = get(taker);
+	replay->phase_thread = get32(taker);
+}
+
+/* 0 or -VS_ERR_NO_MEMORY; what is wrong with the text stays in the wire. */
+static int get_name(struct taker *taker, char **name)
+{
+	const char *text = vs_pack_get_text(&taker->in);
+
+	if (!text)
+		return 0;
+	*name = strdup(text);
+	return *name ? 0 : -VS_ERR_NO_MEMORY;
+}
+
+static int get_device(struct taker *taker, size_t index)
+{
+	struct vs_replay_device *device;
+	uint32_t ordinal = get32(taker);
+	const uint8_t *uuid;
+	uint64_t flags;
+	size_t i;
+	int err;
+
+	if (taker->in.error || ordinal == VS_NO_DEVICE)
+		return fail(taker);
+	err = vs_replay_items_get_device(taker->replay, ordinal, &device);
+	if (err)
+		return err;
+	if (device->index != index)
+		return fail(taker);
+	flags = get_below(taker, 4);
+	device->is_defined = flags & VS_SNAPSHOT_DEFINED;
+	device->is_simulated = flags & VS_SNAPSHOT_SIMULATED;
+	device->compute_capability = get32(taker);
+	uuid = vs_wire_get_bytes(&taker->in, sizeof(device->uuid));
+	if (uuid)
+		memcpy(device->uuid, uuid, sizeof(device->uuid));
+	err = get_name(taker, &device->name);
+	device->total_size = get(taker);
+	device->known_free = get(taker);
+	device->known_total = get(taker);
+	for (i = 0; i < NR_DEVICE_SUMS; i++)
+		taker->devices[index].numbers[i] = get(taker);
+	return err ? err : taker->in.error;
+}
+
+static int get_devices(struct taker *taker)
+{
+	size_t nr = vs_pack_get_count(&taker->in), i;
+	int err = taker->in.error;
+
+	taker->devices = calloc(nr + 1, sizeof(taker->devices[0]));
+	if (!taker->devices)
+		return -VS_ERR_NO_MEMORY;
+	for (i = 0; i < nr && !err; i++)
+		err = get_device(taker, i);
+	return err;
+}
+
+/* There is one. */
+static struct vs_replay_device *find_device(const struct vs_replay *replay, uint64_t index)
+{
+	size_t i = 0;
+
+	while (replay->devices[i]->index != index)
+		i++;
+	return replay->devices[i];
+}
+
+static void get_pool(struct taker *taker, struct vs_replay_pool *pool, struct pool_sums *sums)
+{
+	uint64_t flags, sampled;
+	size_t i;
+
+	flags = get_below(taker, 4);
+	pool->is_ended = flags & VS_SNAPSHOT_ENDED;
+	pool->is_sampled = flags & VS_SNAPSHOT_SAMPLED;
+	sampled = get(taker);
+	if (pool->owner == VS_POOL_DRIVER)
+		vs_replay_items_set_driver_pool(pool, 0, sampled);
+	else if (sampled)
+		fail(taker);
+	for (i = 0; i < NR_POOL_SUMS; i++)
+		sums->numbers[i] = get(taker);
+}
+
+/* The pool is the replay's as soon as it is in its list. */
+static int insert_pool(struct vs_replay *replay, struct vs_replay_pool *pool)
+{
+	int err = VS_GROW(replay->pools, replay->pools_capacity, replay->nr_pools + 1);
+
+	if (err) {
+		free(pool);
+		return err;
+	}
+	pool->index = (uint32_t)replay->nr_pools;
+	replay->pools[replay->nr_pools++] = pool;
+	return 0;
+}
+
+static int create_pool(struct taker *taker, size_t index)
+{
+	struct vs_replay *replay = taker->replay;
+	struct vs_replay_pool *pool = calloc(1, sizeof(*pool));
+	uint64_t key = get(taker), device;
+	int err;
+
+	if (!pool)
+		return -VS_ERR_NO_MEMORY;
+	err = insert_pool(replay, pool);
+	if (err)
+		return err;
+	pool->id = get32(taker);
+	pool->owner = (enum vs_pool_owner)get_below(taker, VS_POOL_FRAMEWORK + 1);
+	device = get_below(taker, replay->nr_devices);
+	pool->limit_size = get(taker);
+	err = get_name(taker, &pool->name);
+	if (err || !pool->name || taker->in.error || vs_id_map_get(&replay->pools_by_id, key))
+		return err ? err : fail(taker);
+	pool->device = find_device(replay, device);
+	pool->device->nr_driver_pools += pool->owner == VS_POOL_DRIVER;
+	err = vs_id_map_put(&replay->pools_by_id, key, pool);
+	if (err)
+		return err;
+	get_pool(taker, pool, &taker->pools[index]);
+	return taker->in.error;
+}
+
+static int get_pools(struct taker *taker)
+{
+	size_t nr = vs_pack_get_count(&taker->in), i;
+	int err = taker->in.error;
+
+	taker->pools = calloc(nr + 1, sizeof(taker->pools[0]));
+	if (!taker->pools)
+		return -VS_ERR_NO_MEMORY;
+	for (i = 0; i < nr && !err; i++)
+		err = create_pool(taker, i);
+	return err;
+}
+
+/* sites: of each account. */
+static int create_accounts(struct taker *taker, const uint32_t *sites, size_t nr)
+{
+	struct vs_replay *replay = taker->replay;
+	struct vs_account *account;
+	uint64_t place;
+	size_t i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		place = get_below(taker, replay->nr_devices * VS_NR_DOMAINS);
+		if (taker->in.error)
+			return taker->in.error;
+		err = vs_replay_items_get_account(replay,
+						  find_device(replay, place / VS_NR_DOMAINS),
+						  (enum vs_domain)(place % VS_NR_DOMAINS),
+						  replay->definitions.sites[sites[i]], &account);
+		if (err)
+			return err;
+		if (account->index != i)
+			return fail(taker);
+	}
+	for (i = 0; i < nr; i++)
+		replay->accounts[i]->api = get32(taker);
+	for (i = 0; i < nr && taker->kind == VS_SNAPSHOT_SUMS; i++) {
+		replay->accounts[i]->live_bytes = get(taker);
+		replay->accounts[i]->live_count = get(taker);
+	}
+	return taker->in.error;
+}
+
+static int get_accounts(struct taker *taker)
+{
+	const struct vs_definitions *definitions = &taker->replay->definitions;
+	size_t nr = vs_pack_get_count(&taker->in), i;
+	uint32_t *sites = calloc(nr + 1, sizeof(*sites));
+	uint64_t site = 0;
+	int err;
+
+	if (!sites)
+		return -VS_ERR_NO_MEMORY;
+	for (i = 0; i < nr && !taker->in.error; i++) {
+		site += vs_wire_unfold_sign(get(taker));
+		if (site >= definitions->nr_sites)
+			fail(taker);
+		sites[i] = (uint32_t)site;
+	}
+	err = taker->in.error ? taker->in.error : create_accounts(taker, sites, nr);
+	free(sites);
+	return err;
+}
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+static int get_freed(struct taker *taker, struct vs_replay_thread *thread)
+{
+	uint64_t device, handle;
+
+	thread->has_freed = true;
+	thread->freed_kind = (enum vs_memory_kind)get_below(taker, VS_NR_MEMORY_KINDS);
+	device = get_below(taker, taker->replay->nr_devices + 1);
+	if (device)
+		thread->freed_device = find_device(taker->replay, device - 1);
+	thread->freed_pool = vs_snapshot_items_get_pool(&taker->in, taker->replay);
+	handle = get_below(taker, taker->items.nr_handles + 1);
+	if (handle) {
+		thread->released = taker->items.handles[handle - 1];
+		if (!thread->released->is_released)
+			fail(taker);
+	}
+	if (get_below(taker, 2)) {
+		thread->freed = vs_snapshot_items_take_freed(&taker->items);
+		if (!thread->freed || thread->released)
+			fail(taker);
+	}
+	return taker->in.error;
+}
+
+static int get_phases(struct taker *taker, struct vs_replay_thread *thread)
+{
+	size_t nr = vs_pack_get_count(&taker->in);
+	int err = VS_GROW(thread->phases, thread->phases_capacity, nr);
+
+	for (; thread->nr_phases < nr && !err; thread->nr_phases++)
+		thread->phases[thread->nr_phases] = get32(taker);
+	return err ? err : taker->in.error;
+}
+
+static int get_threads(struct taker *taker)
+{
+	size_t nr = vs_pack_get_count(&taker->in), i;
+	struct vs_replay_thread *thread;
+	uint64_t id = 0;
+	int err = taker->in.error;
+
+	for (i = 0; i < nr && !err; i++) {
+		uint64_t difference = get_below(taker, UINT32_MAX + 1ull);
+
+		id += difference;
+		if (taker->in.error || id > UINT32_MAX || (i && !difference))
+			return fail(taker);
+		err = vs_replay_items_get_thread(taker->replay, (uint32_t)id, &thread);
+		if (!err)
+			err = get_phases(taker, thread);
+		if (!err && get_below(taker, taker->kind == VS_SNAPSHOT_WHOLE ? 2 : 1))
+			err = get_freed(taker, thread);
+	}
+	if (!err && taker->items.nr_taken != taker->items.nr_freed)
+		return fail(taker);
+	return err ? err : taker->in.error;
+}
+
+/* ---- Sums ----------------------------------------------------------------------------------- */
+
+static void list_device(struct vs_replay_device *device, uint64_t *list[NR_DEVICE_SUMS])
+{
+	list[0] = &device->live_bytes;
+	list[1] = &device->live_count;
+	list[2] = &device->segment_bytes;
+	list[3] = &device->handle_bytes;
+	list[4] = &device->driver_pool_bytes;
+}
+
+static void list_pool(struct vs_replay_pool *pool, uint64_t *list[NR_POOL_SUMS])
+{
+	list[0] = &pool->block_bytes;
+	list[1] = &pool->nr_blocks;
+	list[2] = &pool->segment_bytes;
+}
+
+/* Sets the sums, or looks whether they have come out. */
+static bool settle_sums(enum vs_snapshot_kind kind, uint64_t *const *list, const uint64_t *numbers,
+			size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (kind == VS_SNAPSHOT_SUMS)
+			*list[i] = numbers[i];
+		else if (*list[i] != numbers[i])
+			return false;
+	}
+	return true;
+}
+
+static int get_sums(struct taker *taker)
+{
+	const struct vs_replay *replay = taker->replay;
+	uint64_t *in_device[NR_DEVICE_SUMS], *in_pool[NR_POOL_SUMS];
+	bool is_right = true;
+	size_t i;
+
+	for (i = 0; i < replay->nr_devices && is_right; i++) {
+		struct vs_replay_device *device = replay->devices[i];
+
+		list_device(device, in_device);
+		is_right = settle_sums(taker->kind, in_device,
+				       taker->devices[device->index].numbers, NR_DEVICE_SUMS);
+	}
+	for (i = 0; i < replay->nr_pools && is_right; i++) {
+		list_pool(replay->pools[i], in_pool);
+		is_right = settle_sums(taker->kind, in_pool, taker->pools[i].numbers, NR_POOL_SUMS);
+	}
+	return is_right ? 0 : fail(taker);
+}
+
+static int get_all(struct taker *taker)
+{
+	int err;
+
+	get_numbers(taker);
+	err = taker->in.error ? taker->in.error : get_devices(taker);
+	if (!err)
+		err = get_pools(taker);
+	if (!err)
+		err = get_accounts(taker);
+	if (!err && taker->kind == VS_SNAPSHOT_WHOLE)
+		err = vs_snapshot_items_get(&taker->items, &taker->in, taker->replay);
+	if (!err)
+		err = get_threads(taker);
+	if (!err && vs_wire_left(&taker->in))
+		err = fail(taker);
+	return err ? err : get_sums(taker);
+}
+
+int vs_snapshot_get(struct vs_replay *replay, const void *bytes, size_t size,
+		    enum vs_snapshot_kind kind)
+{
+	struct taker taker = {.replay = replay, .kind = kind};
+	int err;
+
+	vs_wire_init(&taker.in, bytes, size);
+	err = get_all(&taker);
+	vs_snapshot_items_fini(&taker.items);
+	free(taker.devices);
+	free(taker.pools);
+	return err;
+}

@@ -1,0 +1,366 @@
+#include "merge.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "codec.h"
+#include "ring.h"
+
+/* A thread in the middle of a record mostly needs nanoseconds more. */
+#define NR_SPINS 200
+
+/* If it needs this long, it does not run any more: stopped, or gone in a way we do not know of. */
+#define STUCK_NS UINT64_C(1000000000)
+
+/* How far a slot's ring was read. */
+struct cursor {
+	bool is_active;
+	uint32_t ring;
+	uint32_t chunk; /* index; offset and sequence of the next record */
+	uint32_t offset;
+	uint64_t sequence;
+	uint32_t saved_chunk; /* the oldest that was not given back */
+	uint64_t ticks;       /* of the next record, while it is in the heap */
+	uint64_t last_ticks;  /* of the last one taken */
+	uint32_t stuck_mark;  /* odd: seen since stuck_ns */
+	uint64_t stuck_ns;
+};
+
+struct vs_merge {
+	struct vs_live_log *log;
+	uint64_t horizon; /* ticks; records up to here may be taken */
+	bool is_certain;  /* no mark kept us from looking up to now */
+	uint64_t last_ns; /* of the record taken last */
+	struct vs_live_anchor anchor;
+	uint64_t pace; /* nanoseconds in 2^32 ticks */
+	uint32_t nr_cursors;
+	uint32_t nr_heap;
+	uint16_t heap[VS_LIVE_NR_SLOTS]; /* cursors with a record; the earliest first */
+	struct cursor cursors[VS_LIVE_NR_SLOTS];
+	uint64_t frames[VS_STACK_MAX];
+};
+
+int vs_merge_create(struct vs_merge **merge, struct vs_live_log *log)
+{
+	struct vs_merge *new = mmap(NULL, sizeof(*new), PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (new == MAP_FAILED)
+		return -VS_ERR_NO_MEMORY;
+	new->log = log;
+	*merge = new;
+	return 0;
+}
+
+void vs_merge_destroy(struct vs_merge *merge)
+{
+	munmap(merge, sizeof(*merge));
+}
+
+/* ---- The heap -------------------------------------------------------------------------------- */
+
+static bool is_before(const struct vs_merge *merge, uint16_t a, uint16_t b)
+{
+	const struct cursor *first = &merge->cursors[a];
+	const struct cursor *second = &merge->cursors[b];
+
+	if (first->ticks != second->ticks)
+		return first->ticks < second->ticks;
+	return first->ring < second->ring;
+}
+
+static void sift_down(struct vs_merge *merge, uint32_t at)
+{
+	uint16_t moving = merge->heap[at];
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= merge->nr_heap)
+			break;
+		if (child + 1 < merge->nr_heap &&
+		    is_before(merge, merge->heap[child + 1], merge->heap[child]))
+			child++;
+		if (!is_before(merge, merge->heap[child], moving))
+			break;
+		merge->heap[at] = merge->heap[child];
+		at = child;
+	}
+	merge->heap[at] = moving;
+}
+
+/* ---- Cursors --------------------------------------------------------------------------------- */
+
+static const struct vs_live_record *record_at(const struct vs_merge *merge,
+					      const struct cursor *cursor)
+{
+	const char *chunk = (const char *)vs_live_log_chunk(merge->log, cursor->chunk);
+
+	return (const struct vs_live_record *)(const void *)(chunk + cursor->offset);
+}
+
+/* Whether a record can be what its head says: the program may have written there by mistake. */
+static bool is_sound(const struct vs_live_record *record, uint32_t offset, uint32_t end)
+{
+	return end - offset >= VS_LIVE_RECORD_HEAD && record->size >= VS_LIVE_RECORD_HEAD &&
+	       record->size % 8 == 0 && record->size <= end - offset;
+}
+
+/* Moves on to the next published record, if there is one. */
+static bool find_record(struct vs_merge *merge, struct cursor *cursor)
+{
+	for (;;) {
+		struct vs_live_chunk *chunk = vs_live_log_chunk(merge->log, cursor->chunk);
+		/* In this order: once there is a next one, the end stays. */
+		uint32_t next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+		uint32_t end = atomic_load_explicit(&chunk->end, memory_order_acquire);
+
+		if (end > VS_LIVE_CHUNK_SIZE)
+			return false;
+		if (cursor->offset < end &&
+		    is_sound(record_at(merge, cursor), cursor->offset, end)) {
+			cursor->ticks = record_at(merge, cursor)->ticks;
+			return true;
+		}
+		if (!next || next > vs_live_log_get_nr_chunks(merge->log))
+			return false;
+		cursor->chunk = next - 1;
+		cursor->offset = VS_LIVE_CHUNK_HEAD;
+	}
+}
+
+static void start_cursor(struct cursor *cursor, const struct vs_live_slot *slot)
+{
+	uint32_t first = atomic_load_explicit(&slot->first_chunk, memory_order_acquire);
+
+	if (cursor->is_active || !first)
+		return;
+	*cursor = (struct cursor){
+		.is_active = true,
+		.ring = atomic_load_explicit(&slot->ring, memory_order_acquire),
+		.chunk = first - 1,
+		.saved_chunk = first - 1,
+		.offset = VS_LIVE_CHUNK_HEAD,
+	};
+}
+
+/* ---- How far the order is certain ------------------------------------------------------------ */
+
+static void pass_barrier(void)
+{
+	if (vs_ring_needs_fence)
+		__sync_synchronize(); /* a fence that ThreadSanitizer lets pass */
+	else
+		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* Whether the slot's thread is still in the middle of the record it was in before. */
+static bool is_in_flight(const struct vs_live_slot *slot)
+{
+	uint32_t mark = atomic_load_explicit(&slot->mark, memory_order_acquire);
+
+	if (!(mark & 1))
+		return false;
+	for (int i = 0; i < NR_SPINS; i++) {
+		if (atomic_load_explicit(&slot->mark, memory_order_acquire) != mark)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/* A thread that has been in one record for a second will not put it between others any more. */
+static bool is_stuck(struct cursor *cursor, const struct vs_live_slot *slot)
+{
+	uint32_t mark = atomic_load_explicit(&slot->mark, memory_order_relaxed);
+	uint64_t now = vs_clock_now_ns();
+
+	if (cursor->stuck_mark != mark) {
+		cursor->stuck_mark = mark;
+		cursor->stuck_ns = now;
+	}
+	return now - cursor->stuck_ns >= STUCK_NS;
+}
+
+/* The ticks that the record in flight cannot be below of. */
+static uint64_t get_bound(struct vs_merge *merge, const struct cursor *cursor, uint64_t old_horizon)
+{
+	uint64_t bound = cursor->last_ticks;
+	struct cursor ahead = *cursor;
+
+	while (cursor->is_active && find_record(merge, &ahead)) {
+		bound = ahead.ticks;
+		ahead.offset += record_at(merge, &ahead)->size;
+	}
+	return bound > old_horizon ? bound : old_horizon;
+}
+
+/* The line through the log's anchors, for the records to come. */
+static void set_line(struct vs_merge *merge)
+{
+	const struct vs_live_header *header = merge->log->header;
+	uint32_t newest = atomic_load_explicit(&header->newest, memory_order_relaxed);
+	uint64_t ticks = header->anchors[newest].ticks - header->anchors[0].ticks;
+	uint64_t ns = header->anchors[newest].ns - header->anchors[0].ns;
+
+	merge->anchor = header->anchors[newest];
+	merge->pace = (uint64_t)1 << 32;
+	if (ticks && vs_clock_is_tsc)
+		merge->pace = (uint64_t)(((vs_live_wide)ns << 32) / (vs_live_wide)ticks);
+}
+
+static void fill_heap(struct vs_merge *merge)
+{
+	merge->nr_heap = 0;
+	for (uint32_t i = 0; i < merge->nr_cursors; i++)
+		if (merge->cursors[i].is_active && find_record(merge, &merge->cursors[i]))
+			merge->heap[merge->nr_heap++] = (uint16_t)i;
+	for (uint32_t i = merge->nr_heap / 2; i > 0; i--)
+		sift_down(merge, i - 1);
+}
+
+void vs_merge_look(struct vs_merge *merge)
+{
+	uint64_t old_horizon = merge->horizon;
+	uint64_t horizon = vs_clock_ticks();
+
+	set_line(merge);
+	pass_barrier();
+	merge->nr_cursors =
+		atomic_load_explicit(&merge->log->header->slots_end, memory_order_acquire);
+	merge->is_certain = true;
+	for (uint32_t i = 0; i < merge->nr_cursors; i++) {
+		const struct vs_live_slot *slot = &merge->log->slots[i];
+		struct cursor *cursor = &merge->cursors[i];
+
+		if (atomic_load_explicit(&slot->state, memory_order_acquire) == VS_LIVE_SLOT_FREE)
+			continue;
+		start_cursor(cursor, slot);
+		if (is_in_flight(slot) && !is_stuck(cursor, slot)) {
+			uint64_t bound = get_bound(merge, cursor, old_horizon);
+
+			merge->is_certain = false;
+			horizon = bound < horizon ? bound : horizon;
+		}
+	}
+	merge->horizon = horizon;
+	fill_heap(merge);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* vs_live_time_ns() without a division: the records at hand are near the newest anchor. */
+static uint64_t time_of(struct vs_merge *merge, uint64_t ticks)
+{
+	vs_live_wide offset = (vs_live_wide)(int64_t)(ticks - merge->anchor.ticks) *
+			      (vs_live_wide)merge->pace / ((vs_live_wide)1 << 32);
+	uint64_t ns = (uint64_t)((int64_t)merge->anchor.ns + (int64_t)offset);
+
+	if ((int64_t)ns < 0)
+		ns = 0;
+	/* The line moves a little with each new anchor. */
+	if (ns < merge->last_ns)
+		ns = merge->last_ns;
+	merge->last_ns = ns;
+	return ns;
+}
+
+/* What a hook wrote; only damage from outside can make it fail. */
+static bool decode(struct vs_merge *merge, const struct vs_live_record *from, uint32_t ring,
+		   struct vs_record *record)
+{
+	const uint8_t *body = (const uint8_t *)(from + 1);
+	size_t size = from->size - VS_LIVE_RECORD_HEAD;
+
+	if (from->flags & VS_LIVE_ENCODED)
+		return vs_codec_get_record(body, size, record, merge->frames) > 0;
+	record->type = from->type;
+	record->thread = ring;
+	record->time_ns = time_of(merge, from->ticks);
+	if (size > sizeof(*record) - offsetof(struct vs_record, alloc))
+		return false;
+	memcpy((char *)record + offsetof(struct vs_record, alloc), body, size);
+	return true;
+}
+
+bool vs_merge_next(struct vs_merge *merge, struct vs_record *record, uint32_t *ring,
+		   uint64_t *sequence)
+{
+	struct cursor *cursor;
+	const struct vs_live_record *from;
+
+	if (!merge->nr_heap)
+		return false;
+	cursor = &merge->cursors[merge->heap[0]];
+	if (cursor->ticks > merge->horizon)
+		return false;
+	from = record_at(merge, cursor);
+	*ring = cursor->ring;
+	*sequence = cursor->sequence;
+	if (!decode(merge, from, cursor->ring, record))
+		*record = (struct vs_record){.type = VS_RECORD_LOST, .lost.nr_events = 1};
+	cursor->last_ticks = cursor->ticks;
+	cursor->offset += from->size;
+	cursor->sequence++;
+	if (!find_record(merge, cursor))
+		merge->heap[0] = merge->heap[--merge->nr_heap];
+	if (merge->nr_heap)
+		sift_down(merge, 0);
+	return true;
+}
+
+/* ---- Giving back ----------------------------------------------------------------------------- */
+
+/* The thread is gone and all it left is taken: its last chunk and its slot are free. */
+static void end_cursor(struct vs_merge *merge, uint32_t index)
+{
+	struct cursor *cursor = &merge->cursors[index];
+	struct vs_live_slot *slot = &merge->log->slots[index];
+
+	if (atomic_load_explicit(&slot->state, memory_order_acquire) != VS_LIVE_SLOT_CLOSED ||
+	    find_record(merge, cursor))
+		return;
+	vs_live_log_give_chunk(merge->log, cursor->saved_chunk);
+	cursor->is_active = false;
+	atomic_fetch_sub_explicit(&merge->log->nr_closed, 1, memory_order_relaxed);
+	atomic_store_explicit(&slot->first_chunk, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->state, VS_LIVE_SLOT_FREE, memory_order_release);
+}
+
+void vs_merge_release(struct vs_merge *merge)
+{
+	for (uint32_t i = 0; i < merge->nr_cursors; i++) {
+		struct cursor *cursor = &merge->cursors[i];
+
+		if (!cursor->is_active)
+			continue;
+		while (cursor->saved_chunk != cursor->chunk) {
+			uint32_t next = atomic_load_explicit(
+				&vs_live_log_chunk(merge->log, cursor->saved_chunk)->next,
+				memory_order_acquire);
+
+			vs_live_log_give_chunk(merge->log, cursor->saved_chunk);
+			cursor->saved_chunk = next - 1;
+		}
+		end_cursor(merge, i);
+	}
+}
+
+void vs_merge_visit_rings(const struct vs_merge *merge,
+			  void (*visit)(void *context, uint32_t ring, uint64_t end), void *context)
+{
+	for (uint32_t i = 0; i < merge->nr_cursors; i++)
+		if (merge->cursors[i].is_active)
+			visit(context, merge->cursors[i].ring, merge->cursors[i].sequence);
+}
+
+bool vs_merge_is_empty(const struct vs_merge *merge)
+{
+	return merge->is_certain && !merge->nr_heap;
+}

@@ -1,0 +1,141 @@
+/* From a trace to a heatmap: the right device, the right marks. */
+#include "heatmap_gather.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "picture_story.h"
+
+static void choose_cells(const struct vs_heatmap_request *request, bool has_phases, size_t *columns,
+			 size_t *rows)
+{
+	assert_true(has_phases);
+	*columns = (size_t)request->width;
+	*rows = (size_t)request->height;
+}
+
+static int gather(struct vs_heatmap *heatmap, uint32_t device, uint64_t from_ns, uint64_t to_ns)
+{
+	struct vs_heatmap_request request = {
+		.device = device,
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.choose_cells = choose_cells,
+		.width = 100,
+		.height = 100,
+	};
+
+	return vs_heatmap_gather_cells(heatmap, &picture_story, &request);
+}
+
+/* Percent of the cell at an instant. */
+static uint64_t get_share(const struct vs_heatmap *heatmap, const uint64_t *layer, uint64_t time_ns,
+			  size_t row)
+{
+	size_t column = (time_ns - heatmap->from_ns) / heatmap->column_ticks;
+
+	return layer[row * heatmap->nr_columns + column] * 100 /
+	       vs_heatmap_get_area(heatmap, column, row);
+}
+
+static void test_heatmap_takes_the_device_that_ran_out_of_memory(void **state)
+{
+	struct vs_heatmap map;
+
+	(void)state;
+	assert_int_equal(gather(&map, VS_NO_DEVICE, 0, UINT64_MAX), 0);
+	assert_int_equal(map.device, 0);
+	assert_int_equal(map.capacity, 1024 * MIB);
+	assert_true(map.is_simulated);
+	assert_string_equal(map.device_name, "softgpu");
+	assert_int_equal(map.to_ns, 1000);
+	assert_int_equal(map.peak_live, 80 * MIB);
+	assert_int_equal(map.peak_ns, 300);
+	assert_int_equal(map.peak_reserved, 100 * MIB);
+	/* It begins a little before there is something to see. */
+	assert_int_equal(map.from_ns, 82);
+	/* 1 MiB a row. */
+	assert_int_equal(map.nr_rows, 100);
+	assert_int_equal(get_share(&map, map.held, 90, 0), 0);
+	assert_int_equal(get_share(&map, map.held, 150, 0), 100);
+	assert_int_equal(get_share(&map, map.live, 150, 0), 0);
+	assert_int_equal(get_share(&map, map.live, 250, 0), 100);
+	assert_int_equal(get_share(&map, map.live, 450, 39), 100);
+	assert_int_equal(get_share(&map, map.live, 450, 45), 0);
+	assert_int_equal(get_share(&map, map.live, 550, 39), 0);
+	assert_int_equal(get_share(&map, map.live, 950, 89), 100);
+	assert_int_equal(get_share(&map, map.live, 950, 90), 0);
+	vs_heatmap_fini(&map);
+}
+
+static void test_failures_carry_what_was_asked_and_the_largest_hole(void **state)
+{
+	struct vs_heatmap map;
+
+	(void)state;
+	assert_int_equal(gather(&map, 0, 0, UINT64_MAX), 0);
+	assert_int_equal(map.nr_failures, 1);
+	assert_int_equal(map.failures[0].time_ns, 600);
+	assert_int_equal(map.failures[0].size, 45 * MIB);
+	assert_int_equal(map.failures[0].largest_hole, 50 * MIB);
+	assert_true(map.failures[0].is_final);
+	vs_heatmap_fini(&map);
+
+	assert_int_equal(gather(&map, 1, 0, UINT64_MAX), 0);
+	assert_int_equal(map.device, 1);
+	assert_int_equal(map.total_bytes, 74 * MIB);
+	assert_int_equal(map.nr_failures, 1);
+	assert_int_equal(map.failures[0].time_ns, 550);
+	assert_false(map.failures[0].is_final);
+	vs_heatmap_fini(&map);
+}
+
+static void test_steps_and_outermost_phases_are_kept(void **state)
+{
+	struct vs_heatmap map;
+
+	(void)state;
+	assert_int_equal(gather(&map, 0, 0, UINT64_MAX), 0);
+	assert_int_equal(map.nr_steps, 2);
+	assert_int_equal(map.steps[0].number, 7);
+	assert_int_equal(map.nr_phases, 2);
+	assert_string_equal(map.phases[0].name, "warm up");
+	assert_int_equal(map.phases[0].start_ns, 50);
+	assert_int_equal(map.phases[0].end_ns, 250);
+	assert_string_equal(map.phases[1].name, "train");
+	assert_int_equal(map.phases[1].end_ns, 999); /* never ended */
+	vs_heatmap_fini(&map);
+}
+
+static void test_window_leaves_out_what_is_not_in_it(void **state)
+{
+	struct vs_heatmap map;
+
+	(void)state;
+	assert_int_equal(gather(&map, 1, 410, 510), 0);
+	assert_int_equal(map.from_ns, 410);
+	assert_int_equal(map.to_ns, 510);
+	assert_int_equal(map.total_bytes, 10 * MIB);
+	assert_int_equal(map.nr_failures, 0);
+	vs_heatmap_fini(&map);
+	assert_int_equal(gather(&map, 0, 5000, UINT64_MAX), -VS_ERR_EMPTY);
+	vs_heatmap_fini(&map);
+	assert_int_equal(gather(&map, 5, 0, UINT64_MAX), -VS_ERR_INVALID);
+	vs_heatmap_fini(&map);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_heatmap_takes_the_device_that_ran_out_of_memory),
+		cmocka_unit_test(test_failures_carry_what_was_asked_and_the_largest_hole),
+		cmocka_unit_test(test_steps_and_outermost_phases_are_kept),
+		cmocka_unit_test(test_window_leaves_out_what_is_not_in_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+#ifndef VS_COLUMNS_H
+#define VS_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "error.h"
+#include "record.h"
+
+/*
+ * Events of a block as columns, each predicted from what came before in the same block:
+ * docs/trace-format.md, section 3.5. A block needs no other block to be read. The encoder runs
+ * inside other people's programs: memory by mmap, once; no call that may block or fail after that.
+ */
+
+/* So many events at most in a block. */
+#define VS_COLUMNS_MAX 65536u
+
+/* ---- Encoder: one thread ------------------------------------------------------------------- */
+
+struct vs_columns;
+
+/*
+ * time_unit_ns: times are kept in multiples of it (1000: a microsecond), rounded down.
+ * -VS_ERR_NO_MEMORY, -VS_ERR_INVALID (a unit of 0).
+ */
+VS_MUST_CHECK int vs_columns_create(struct vs_columns **columns, uint32_t time_unit_ns);
+void vs_columns_destroy(struct vs_columns *columns);
+
+/* An event (never a definition). Not when vs_columns_is_full(). */
+void vs_columns_add(struct vs_columns *columns, const struct vs_record *event);
+uint32_t vs_columns_get_nr(const struct vs_columns *columns);
+bool vs_columns_is_full(const struct vs_columns *columns);
+
+/* No result of vs_columns_finish is larger. */
+size_t vs_columns_bound(void);
+
+/*
+ * Writes all events added since the last time, and forgets them. Returns the bytes, 0 if there were
+ * no events. `out` has room for vs_columns_bound(), which may be used on the way.
+ */
+size_t vs_columns_finish(struct vs_columns *columns, uint8_t *out);
+
+/* ---- Decoder: one thread ------------------------------------------------------------------- */
+
+struct vs_columns_reader;
+
+VS_MUST_CHECK int vs_columns_reader_create(struct vs_columns_reader **reader);
+void vs_columns_reader_destroy(struct vs_columns_reader *reader);
+
+/*
+ * A block's columns; bytes must stay until the last event is read. -VS_ERR_CORRUPT: this cannot be
+ * nr events' columns.
+ */
+VS_MUST_CHECK int vs_columns_reader_begin(struct vs_columns_reader *reader, const uint8_t *bytes,
+					  size_t size, uint32_t nr);
+
+/* 1 and an event, 0 after the last one, or -VS_ERR_CORRUPT. Whatever the bytes are. */
+VS_MUST_CHECK int vs_columns_reader_next(struct vs_columns_reader *reader, struct vs_record *event);
+
+#endif

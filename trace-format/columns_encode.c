@@ -1,0 +1,585 @@
+#include "columns.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "columns_fields.h"
+#include "columns_pack.h"
+#include "columns_predict.h"
+#include "wire.h"
+
+/* Sizes of the columns, and what stands before them. */
+#define HEAD_SIZE_MAX 1024
+
+/*
+ * Finds what was there before by its value: numbers of threads, sites, sizes, allocations. Twice as
+ * many slots as there can be entries, so a search ends soon. A slot counts if its upper half is the
+ * block's mark.
+ */
+#define SLOT_BITS 17
+struct finder {
+	uint32_t slots[1u << SLOT_BITS];
+};
+
+/* Numbers for a column in planes (put_planes), in order. */
+struct numbers {
+	uint32_t nr;
+	uint64_t values[VS_COLUMNS_MAX];
+};
+
+struct vs_columns {
+	uint32_t time_unit_ns;
+	uint32_t nr;
+	uint32_t mark; /* of this block in the finders: 1 to 65535 */
+	uint64_t first_time;
+	uint64_t floor_ns;            /* time of the event before, as the decoder will see it */
+	uint8_t *ends[VS_NR_COLUMNS]; /* of what is in the buffers */
+	struct numbers sizes, addresses;
+	struct finder threads_by_id, sites_by_fields, sizes_by_value, allocs_by_address;
+	struct vs_columns_predict predict;
+	/* As long as a column can become. */
+	uint8_t codes[VS_COLUMN_TIME_END][VS_COLUMNS_MAX * 2];
+	uint8_t lows[4][VS_COLUMNS_MAX * 3];
+	uint8_t time_rests[VS_COLUMNS_MAX * VS_WIRE_VARINT_MAX];
+	uint8_t threads[VS_COLUMNS_MAX * 8];
+	uint8_t new_sites[VS_COLUMNS_MAX * (3 + 5 * VS_COLUMNS_FIELDS_MAX)];
+	uint8_t rows[VS_COLUMNS_MAX * VS_WIRE_VARINT_MAX * VS_COLUMNS_ROWS_MAX];
+};
+
+/* ---- Finding what was there before -------------------------------------------------------- */
+
+/* The numbers that a slot can hold: -1 if it is empty in this block. */
+static inline uint32_t get_slot(const struct vs_columns *columns, uint32_t slot)
+{
+	return slot >> 16 == columns->mark ? slot & 0xffff : VS_COLUMNS_NONE;
+}
+
+static inline void set_slot(const struct vs_columns *columns, uint32_t *slot, uint32_t number)
+{
+	*slot = columns->mark << 16 | number;
+}
+
+/*
+ * The slot of what `is_same` says is the same, or the empty one where it belongs. Inlined with the
+ * function it is given.
+ */
+static inline uint32_t *find_slot(struct vs_columns *columns, struct finder *finder, uint64_t key,
+				  bool (*is_same)(const struct vs_columns *columns, uint32_t number,
+						  const void *what),
+				  const void *what)
+{
+	uint32_t at = vs_columns_predict_hash(key, SLOT_BITS);
+
+	for (;; at = (at + 1) % (1u << SLOT_BITS)) {
+		uint32_t number = get_slot(columns, finder->slots[at]);
+
+		if (number == VS_COLUMNS_NONE || is_same(columns, number, what))
+			return &finder->slots[at];
+	}
+}
+
+static bool is_same_thread(const struct vs_columns *columns, uint32_t number, const void *id)
+{
+	return columns->predict.threads[number].id == *(const uint32_t *)id;
+}
+
+static bool is_same_site(const struct vs_columns *columns, uint32_t number, const void *what)
+{
+	const struct vs_columns_site *a = &columns->predict.sites[number], *b = what;
+
+	return a->type == b->type && !memcmp(a->fields, b->fields, sizeof(a->fields));
+}
+
+static bool is_same_size(const struct vs_columns *columns, uint32_t number, const void *value)
+{
+	return columns->predict.sizes[number].value == *(const uint64_t *)value;
+}
+
+struct address {
+	uint64_t value;
+	bool is_block; /* a pool's block often begins where its segment does */
+};
+
+static bool is_same_address(const struct vs_columns *columns, uint32_t number, const void *what)
+{
+	const struct vs_columns_alloc *alloc = &columns->predict.allocs[number];
+	const struct address *address = what;
+
+	return alloc->address == address->value && alloc->is_block == address->is_block;
+}
+
+/* Looked for later, but the memory may take its time. */
+static inline void prefetch_alloc(const struct vs_columns *columns, uint64_t address)
+{
+	uint32_t at = vs_columns_predict_hash(address, SLOT_BITS);
+
+	__builtin_prefetch(&columns->allocs_by_address.slots[at]);
+}
+
+/* Where the newest allocation with an address is or will be. */
+static inline uint32_t *find_alloc(struct vs_columns *columns, const struct address *address)
+{
+	return find_slot(columns, &columns->allocs_by_address, address->value, is_same_address,
+			 address);
+}
+
+/* ---- Columns ------------------------------------------------------------------------------ */
+
+static inline void put_byte(struct vs_columns *columns, enum vs_column column, uint32_t byte)
+{
+	*columns->ends[column]++ = (uint8_t)byte;
+}
+
+static void put_varint(struct vs_columns *columns, enum vs_column column, uint64_t value)
+{
+	columns->ends[column] = vs_wire_put_varint(columns->ends[column], value);
+}
+
+/* A number of at most 16 bits in two columns: columns_layout.h. */
+static void put_known(struct vs_columns *columns, enum vs_column column, enum vs_column low,
+		      uint32_t first, uint32_t number)
+{
+	put_byte(columns, low, number & 0xff);
+	if (first + (number >> 8) < 255) {
+		put_byte(columns, column, first + (number >> 8));
+		return;
+	}
+	put_byte(columns, column, 255); /* VS_SIZE_FAR, VS_ADDRESS_FAR, VS_FREE_FAR */
+	put_byte(columns, low, number >> 8);
+}
+
+static void add_number(struct numbers *numbers, uint64_t value)
+{
+	numbers->values[numbers->nr++] = value;
+}
+
+static inline void put_thread(struct vs_columns *columns, struct vs_columns_now *now, uint32_t id)
+{
+	struct vs_columns_predict *predict = &columns->predict;
+	uint32_t thread = vs_columns_predict_get_thread(predict);
+	uint32_t *slot;
+
+	if (thread == VS_COLUMNS_NONE || predict->threads[thread].id != id) {
+		slot = find_slot(columns, &columns->threads_by_id, id, is_same_thread, &id);
+		thread = get_slot(columns, *slot);
+		put_byte(columns, VS_COLUMN_SITE, VS_SITE_THREAD);
+		if (thread == VS_COLUMNS_NONE) {
+			thread = vs_columns_predict_add_thread(predict, id);
+			set_slot(columns, slot, thread);
+			put_varint(columns, VS_COLUMN_THREAD, thread);
+			put_varint(columns, VS_COLUMN_THREAD, id);
+		} else {
+			put_varint(columns, VS_COLUMN_THREAD, thread);
+		}
+	}
+	vs_columns_predict_take_thread(predict, now, thread);
+}
+
+static uint32_t put_new_site(struct vs_columns *columns, const struct vs_columns_thread *thread,
+			     struct vs_columns_site *site)
+{
+	static const uint32_t zeros[VS_COLUMNS_FIELDS_MAX];
+	struct vs_columns_predict *predict = &columns->predict;
+	uint32_t newest = predict->newest_site[site->type];
+	const uint32_t *before = newest == VS_COLUMNS_NONE ? zeros : predict->sites[newest].fields;
+	uint32_t nr_fields = vs_columns_fields_count_site(site->type);
+
+	site->nr_rows = (uint8_t)vs_columns_fields_count_rows(site->type);
+	put_byte(columns, VS_COLUMN_NEW_SITE, site->type);
+	put_byte(columns, VS_COLUMN_NEW_SITE, nr_fields);
+	put_byte(columns, VS_COLUMN_NEW_SITE, site->nr_rows);
+	for (uint32_t i = 0; i < nr_fields; i++) {
+		int32_t difference = (int32_t)(site->fields[i] - before[i]);
+
+		put_varint(columns, VS_COLUMN_NEW_SITE,
+			   (uint32_t)vs_wire_fold_sign((uint64_t)(int64_t)difference));
+	}
+	return vs_columns_predict_add_site(predict, thread, site);
+}
+
+/* The stack says most; the others only must not fall together with it. */
+static uint64_t hash_site(const struct vs_columns_site *site)
+{
+	uint64_t key = site->type;
+
+	for (uint64_t i = 0; i < VS_COLUMNS_FIELDS_MAX; i++)
+		key += site->fields[i] * (0x9e3779b97f4a7c15 >> 2 * i | 1);
+	return key;
+}
+
+/* Not the one that was expected. */
+static uint32_t put_other_site(struct vs_columns *columns, const struct vs_columns_thread *thread,
+			       struct vs_columns_site *site)
+{
+	uint32_t number, code;
+	uint32_t *slot;
+
+	slot = find_slot(columns, &columns->sites_by_fields, hash_site(site), is_same_site, site);
+	number = get_slot(columns, *slot);
+	if (number == VS_COLUMNS_NONE) {
+		put_byte(columns, VS_COLUMN_SITE, VS_SITE_NEW);
+		number = put_new_site(columns, thread, site);
+		set_slot(columns, slot, number);
+		return number;
+	}
+	site = &columns->predict.sites[number];
+	code = VS_SITE_KNOWN + site->class +
+	       VS_NR_SITE_CLASSES * ((uint32_t)site->class_index >> 8);
+	if (code < VS_SITE_FAR) {
+		put_byte(columns, VS_COLUMN_SITE, code);
+		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index & 0xff);
+	} else {
+		put_byte(columns, VS_COLUMN_SITE, VS_SITE_FAR);
+		put_byte(columns, VS_COLUMN_SITE_LOW, site->class);
+		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index & 0xff);
+		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index >> 8);
+	}
+	return number;
+}
+
+static inline void put_site(struct vs_columns *columns, struct vs_columns_now *now, uint32_t type,
+			    const uint32_t *fields)
+{
+	uint32_t number = vs_columns_predict_get_site(&columns->predict, now);
+	struct vs_columns_site site;
+
+	site.type = (uint8_t)type;
+	memcpy(site.fields, fields, sizeof(site.fields));
+	if (number != VS_COLUMNS_NONE && is_same_site(columns, number, &site))
+		put_byte(columns, VS_COLUMN_SITE, VS_SITE_EXPECTED);
+	else
+		number = put_other_site(columns, now->thread, &site);
+	vs_columns_predict_take_site(&columns->predict, now, number);
+}
+
+/* Units since the event before; a step backwards is a negative number modulo 2^64. */
+static uint64_t get_delta(struct vs_columns *columns, uint64_t time_ns)
+{
+	uint64_t unit = columns->time_unit_ns;
+	uint64_t passed = time_ns - columns->floor_ns;
+	uint64_t delta;
+
+	if (time_ns < columns->floor_ns)
+		delta = time_ns / unit - columns->floor_ns / unit;
+	else if (passed <= UINT32_MAX)
+		delta = (uint32_t)passed / columns->time_unit_ns; /* several times faster */
+	else
+		delta = passed / unit;
+	columns->floor_ns += delta * unit;
+	return delta;
+}
+
+static inline void put_time(struct vs_columns *columns, const struct vs_columns_now *now,
+			    uint64_t time_ns)
+{
+	uint64_t delta = get_delta(columns, time_ns);
+	uint32_t class = vs_columns_predict_get_time_class(now);
+	enum vs_column column = VS_COLUMN_TIME + class;
+
+	vs_columns_predict_take_time(now, delta);
+	if (delta < VS_TIME_POWER) {
+		put_byte(columns, column, (uint32_t)delta);
+	} else if (delta >> VS_TIME_LAST_POWER <= 1) {
+		uint32_t power = 63 - (uint32_t)__builtin_clzll(delta);
+
+		put_byte(columns, column,
+			 VS_TIME_POWER + 4 * (power - VS_TIME_POWER_BITS) +
+				 (delta >> (power - 2) & 3));
+		put_varint(columns, VS_COLUMN_TIME_REST, delta & ((1ull << (power - 2)) - 1));
+	} else {
+		put_byte(columns, column, VS_TIME_OTHER);
+		put_varint(columns, VS_COLUMN_TIME_REST, vs_wire_fold_sign(delta));
+	}
+}
+
+static inline uint32_t put_size(struct vs_columns *columns, const struct vs_columns_now *now,
+				uint64_t value)
+{
+	struct vs_columns_predict *predict = &columns->predict;
+	uint32_t of_place = vs_columns_predict_get_size_of_place(predict, now);
+	uint32_t of_site = vs_columns_predict_get_size_of_site(now);
+	uint32_t size;
+	uint32_t *slot;
+
+	if (of_place != VS_COLUMNS_NONE && predict->sizes[of_place].value == value) {
+		put_byte(columns, VS_COLUMN_SIZE, VS_SIZE_OF_PLACE);
+		return of_place;
+	}
+	if (of_site != VS_COLUMNS_NONE && predict->sizes[of_site].value == value) {
+		put_byte(columns, VS_COLUMN_SIZE, VS_SIZE_OF_SITE);
+		return of_site;
+	}
+	slot = find_slot(columns, &columns->sizes_by_value, value, is_same_size, &value);
+	size = get_slot(columns, *slot);
+	if (size == VS_COLUMNS_NONE) {
+		put_byte(columns, VS_COLUMN_SIZE, VS_SIZE_NEW);
+		add_number(&columns->sizes, value);
+		size = vs_columns_predict_add_size(predict, value);
+		set_slot(columns, slot, size);
+	} else {
+		put_known(columns, VS_COLUMN_SIZE, VS_COLUMN_SIZE_LOW, VS_SIZE_KNOWN, size);
+	}
+	return size;
+}
+
+static bool has_address(const struct vs_columns *columns, uint32_t alloc, uint64_t address)
+{
+	return alloc != VS_COLUMNS_NONE && columns->predict.allocs[alloc].address == address;
+}
+
+/* Returns the allocation that had it before, if that is how it is told. */
+static inline uint32_t put_address(struct vs_columns *columns, const struct vs_columns_now *now,
+				   uint32_t size, uint64_t address, uint32_t newest)
+{
+	struct vs_columns_predict *predict = &columns->predict;
+	uint32_t of_place = vs_columns_predict_get_alloc_of_place(predict, now);
+	uint32_t freed = vs_columns_predict_get_freed(predict, size);
+
+	if (has_address(columns, of_place, address)) {
+		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_OF_PLACE);
+		return of_place;
+	}
+	if (has_address(columns, freed, address)) {
+		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_FREED);
+		return freed;
+	}
+	if (vs_columns_predict_get_behind(predict) == address) {
+		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_BEHIND);
+		return VS_COLUMNS_NONE;
+	}
+	if (newest == VS_COLUMNS_NONE) {
+		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_NEW);
+		add_number(&columns->addresses, address);
+		return VS_COLUMNS_NONE;
+	}
+	put_known(columns, VS_COLUMN_ADDRESS, VS_COLUMN_ADDRESS_LOW, VS_ADDRESS_KNOWN,
+		  predict->nr_allocs - 1 - newest);
+	return newest;
+}
+
+static inline void put_alloc(struct vs_columns *columns, const struct vs_columns_now *now,
+			     uint64_t value, const struct address *address)
+{
+	struct vs_columns_predict *predict = &columns->predict;
+	uint32_t *slot = find_alloc(columns, address);
+	uint32_t size, reused;
+
+	size = put_size(columns, now, value);
+	vs_columns_predict_take_size(now, size);
+	reused = put_address(columns, now, size, address->value, get_slot(columns, *slot));
+	set_slot(columns, slot, predict->nr_allocs);
+	vs_columns_predict_take_alloc(predict, now, size, address->value, reused);
+}
+
+static inline void put_free(struct vs_columns *columns, const struct vs_columns_now *now,
+			    const struct address *address)
+{
+	struct vs_columns_predict *predict = &columns->predict;
+	uint32_t alloc = get_slot(columns, *find_alloc(columns, address));
+
+	if (alloc == VS_COLUMNS_NONE || predict->allocs[alloc].state != VS_COLUMNS_LIVE) {
+		put_byte(columns, VS_COLUMN_FREE, VS_FREE_NEW);
+		add_number(&columns->addresses, address->value);
+		vs_columns_predict_take_address(now, address->value);
+		return;
+	}
+	if (vs_columns_predict_get_ranked(predict, now) == alloc)
+		put_byte(columns, VS_COLUMN_FREE, VS_FREE_RANKED);
+	else
+		put_known(columns, VS_COLUMN_FREE, VS_COLUMN_FREE_LOW, VS_FREE_KNOWN,
+			  predict->nr_allocs - 1 - alloc);
+	vs_columns_predict_take_free(predict, now, alloc);
+}
+
+static void put_row(struct vs_columns *columns, const struct vs_columns_site *site,
+		    const uint64_t *row)
+{
+	uint64_t *before = columns->predict.rows[site - columns->predict.sites];
+
+	for (uint32_t i = 0; i < site->nr_rows; i++) {
+		put_varint(columns, VS_COLUMN_ROW, vs_wire_fold_sign(row[i] - before[i]));
+		before[i] = row[i];
+	}
+}
+
+void vs_columns_add(struct vs_columns *columns, const struct vs_record *event)
+{
+	struct vs_columns_values values = {0};
+	struct vs_columns_now now;
+	struct address address;
+
+	if (!columns->nr) {
+		columns->first_time = event->time_ns / columns->time_unit_ns;
+		columns->floor_ns = columns->first_time * columns->time_unit_ns;
+	}
+	vs_columns_fields_get(&values, event);
+	prefetch_alloc(columns, values.address);
+	put_thread(columns, &now, event->thread);
+	put_site(columns, &now, event->type, values.fields);
+	put_time(columns, &now, event->time_ns);
+	switch (vs_columns_layout_get_class(event->type)) {
+	case VS_SITE_ALLOC:
+	case VS_SITE_BLOCK_ALLOC:
+		address.value = values.address;
+		address.is_block = event->type == VS_RECORD_BLOCK_ALLOC;
+		put_alloc(columns, &now, values.size, &address);
+		break;
+	case VS_SITE_FREE:
+	case VS_SITE_BLOCK_FREE:
+		address.value = values.address;
+		address.is_block = event->type == VS_RECORD_BLOCK_FREE;
+		put_free(columns, &now, &address);
+		break;
+	default:
+		put_row(columns, now.site, values.rows);
+	}
+	columns->nr++;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------- */
+
+static uint8_t *get_buffer(struct vs_columns *columns, enum vs_column column)
+{
+	switch (column) {
+	case VS_COLUMN_SITE_LOW:
+	case VS_COLUMN_SIZE_LOW:
+	case VS_COLUMN_ADDRESS_LOW:
+	case VS_COLUMN_FREE_LOW:
+		return columns->lows[column - VS_COLUMN_SITE_LOW];
+	case VS_COLUMN_TIME_REST:
+		return columns->time_rests;
+	case VS_COLUMN_THREAD:
+		return columns->threads;
+	case VS_COLUMN_NEW_SITE:
+		return columns->new_sites;
+	case VS_COLUMN_ROW:
+		return columns->rows;
+	case VS_COLUMN_NEW_SIZE:
+	case VS_COLUMN_NEW_ADDRESS:
+		return NULL; /* made from numbers */
+	default:
+		return columns->codes[column];
+	}
+}
+
+static void begin_block(struct vs_columns *columns)
+{
+	columns->nr = 0;
+	columns->sizes.nr = 0;
+	columns->addresses.nr = 0;
+	if (columns->mark == UINT16_MAX) {
+		columns->mark = 0;
+		memset(&columns->threads_by_id, 0, sizeof(columns->threads_by_id));
+		memset(&columns->sites_by_fields, 0, sizeof(columns->sites_by_fields));
+		memset(&columns->sizes_by_value, 0, sizeof(columns->sizes_by_value));
+		memset(&columns->allocs_by_address, 0, sizeof(columns->allocs_by_address));
+	}
+	columns->mark++;
+	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
+		columns->ends[i] = get_buffer(columns, (enum vs_column)i);
+	vs_columns_predict_begin(&columns->predict);
+}
+
+/*
+ * Numbers without what they have in common: above the lowest, without the zero bits at their end,
+ * first the lowest byte of all of them, then the next.
+ */
+static uint8_t *put_planes(uint8_t *out, const struct numbers *numbers)
+{
+	uint64_t lowest = UINT64_MAX, bits = 0;
+	uint32_t shift, width;
+
+	if (!numbers->nr)
+		return out;
+	for (uint32_t i = 0; i < numbers->nr; i++)
+		if (numbers->values[i] < lowest)
+			lowest = numbers->values[i];
+	for (uint32_t i = 0; i < numbers->nr; i++)
+		bits |= numbers->values[i] - lowest;
+	shift = bits ? (uint32_t)__builtin_ctzll(bits) : 0;
+	width = bits ? (71 - (uint32_t)__builtin_clzll(bits) - shift) / 8 : 0;
+	out = vs_wire_put_varint(out, lowest);
+	*out++ = (uint8_t)shift;
+	*out++ = (uint8_t)width;
+	for (uint32_t plane = 0; plane < width; plane++)
+		for (uint32_t i = 0; i < numbers->nr; i++)
+			*out++ = (uint8_t)((numbers->values[i] - lowest) >> shift >> 8 * plane);
+	return out;
+}
+
+/* Writes a column, and its two sizes at *head. */
+static uint8_t *put_column(struct vs_columns *columns, enum vs_column column, uint8_t *out,
+			   uint8_t **head)
+{
+	const uint8_t *bytes = get_buffer(columns, column);
+	size_t size = bytes ? (size_t)(columns->ends[column] - bytes) : 0;
+	size_t stored = size;
+
+	if (column == VS_COLUMN_NEW_SIZE)
+		stored = size = (size_t)(put_planes(out, &columns->sizes) - out);
+	else if (column == VS_COLUMN_NEW_ADDRESS)
+		stored = size = (size_t)(put_planes(out, &columns->addresses) - out);
+	else if (column < VS_COLUMN_TIME_END)
+		stored = vs_columns_pack_put(out, bytes, size);
+	else
+		vs_wire_put_bytes(out, bytes, size);
+	*head = vs_wire_put_varint(*head, size);
+	*head = vs_wire_put_varint(*head, stored);
+	return out + stored;
+}
+
+size_t vs_columns_finish(struct vs_columns *columns, uint8_t *out)
+{
+	uint8_t *body = out + HEAD_SIZE_MAX, *end = body, *head = out;
+
+	if (!columns->nr)
+		return 0;
+	head = vs_wire_put_varint(head, columns->time_unit_ns);
+	head = vs_wire_put_varint(head, columns->first_time);
+	head = vs_wire_put_varint(head, VS_NR_COLUMNS);
+	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
+		end = put_column(columns, (enum vs_column)i, end, &head);
+	memmove(head, body, (size_t)(end - body));
+	begin_block(columns);
+	return (size_t)(head - out) + (size_t)(end - body);
+}
+
+/* ---- Life --------------------------------------------------------------------------------- */
+
+int vs_columns_create(struct vs_columns **columns, uint32_t time_unit_ns)
+{
+	struct vs_columns *made;
+
+	if (!time_unit_ns)
+		return -VS_ERR_INVALID;
+	/* Much is never touched, and costs nothing then. */
+	made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+	if (made == MAP_FAILED)
+		return -VS_ERR_NO_MEMORY;
+	made->time_unit_ns = time_unit_ns;
+	begin_block(made);
+	*columns = made;
+	return 0;
+}
+
+void vs_columns_destroy(struct vs_columns *columns)
+{
+	if (columns)
+		munmap(columns, sizeof(*columns));
+}
+
+uint32_t vs_columns_get_nr(const struct vs_columns *columns)
+{
+	return columns->nr;
+}
+
+bool vs_columns_is_full(const struct vs_columns *columns)
+{
+	return columns->nr == VS_COLUMNS_MAX;
+}
+
+size_t vs_columns_bound(void)
+{
+	return HEAD_SIZE_MAX + (size_t)VS_COLUMNS_MAX * VS_COLUMNS_EVENT_MAX;
+}

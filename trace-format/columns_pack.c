@@ -1,0 +1,244 @@
+#include "columns_pack.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "wire.h"
+
+/*
+ * A state is a number from LOW to below LOW << 16. Four take turns, so that the processor can work
+ * on them side by side. Frequencies of a table add up to SCALE.
+ */
+#define SCALE_BITS 12
+#define SCALE      (1u << SCALE_BITS)
+#define LOW        (1u << 16)
+#define NR_STATES  4
+#define STATE_SIZE 4
+
+/* Below this, a table takes more than it saves. */
+#define MIN_SIZE 32
+
+struct table {
+	uint16_t frequency[256];
+	uint16_t start[256]; /* sum of the frequencies before it */
+	uint32_t first, last;
+	uint32_t nr; /* bytes that occur */
+};
+
+/* ---- Packing ------------------------------------------------------------------------------ */
+
+/* Four counters for each byte: adding to the same one twice in a row waits for memory. */
+static void count_bytes(uint32_t counts[256], const uint8_t *column, size_t size)
+{
+	uint32_t parts[4][256] = {0};
+	size_t i = 0;
+
+	for (; i + 4 <= size; i += 4) {
+		parts[0][column[i]]++;
+		parts[1][column[i + 1]]++;
+		parts[2][column[i + 2]]++;
+		parts[3][column[i + 3]]++;
+	}
+	for (; i < size; i++)
+		parts[0][column[i]]++;
+	for (uint32_t byte = 0; byte < 256; byte++)
+		counts[byte] = parts[0][byte] + parts[1][byte] + parts[2][byte] + parts[3][byte];
+}
+
+/* Everything that occurs gets at least 1; what rounding leaves goes to the most frequent. */
+static void make_table(struct table *table, const uint32_t counts[256], size_t size)
+{
+	uint32_t most = 0, sum = 0;
+
+	memset(table, 0, sizeof(*table));
+	table->first = 256;
+	for (uint32_t byte = 0; byte < 256; byte++) {
+		if (!counts[byte])
+			continue;
+		if (table->first == 256)
+			table->first = byte;
+		table->last = byte;
+		table->nr++;
+		if (counts[byte] > counts[most])
+			most = byte;
+	}
+	for (uint32_t byte = table->first; byte <= table->last; byte++) {
+		if (!counts[byte])
+			continue;
+		table->frequency[byte] =
+			(uint16_t)(1 + (uint64_t)counts[byte] * (SCALE - table->nr) / size);
+		sum += table->frequency[byte];
+	}
+	table->frequency[most] = (uint16_t)(table->frequency[most] + SCALE - sum);
+	for (uint32_t byte = table->first; byte < table->last; byte++)
+		table->start[byte + 1] = (uint16_t)(table->start[byte] + table->frequency[byte]);
+}
+
+static uint8_t *put_table(uint8_t *out, const struct table *table)
+{
+	*out++ = (uint8_t)table->first;
+	*out++ = (uint8_t)(table->last - table->first);
+	if (table->nr == 1)
+		return out;
+	for (uint32_t byte = table->first; byte <= table->last; byte++)
+		out = vs_wire_put_varint(out, table->frequency[byte]);
+	return out;
+}
+
+/*
+ * From the last byte of the column to the first, because it is read the other way round. The words
+ * go down from `end` on; NULL if they would come below `low`.
+ */
+static uint8_t *put_words(uint8_t *low, uint8_t *end, const struct table *table,
+			  const uint8_t *column, size_t size)
+{
+	uint32_t states[NR_STATES] = {LOW, LOW, LOW, LOW};
+
+	for (size_t i = size; i-- > 0;) {
+		uint32_t frequency = table->frequency[column[i]];
+		uint32_t state = states[i % NR_STATES];
+
+		if (state >> (32 - SCALE_BITS) >= frequency) {
+			if (end - low < 2)
+				return NULL;
+			end -= 2;
+			vs_wire_put_le16(end, (uint16_t)state);
+			state >>= 16;
+		}
+		states[i % NR_STATES] = (state / frequency << SCALE_BITS) + state % frequency +
+					table->start[column[i]];
+	}
+	if (end - low < NR_STATES * STATE_SIZE)
+		return NULL;
+	for (uint32_t i = NR_STATES; i-- > 0;) {
+		end -= STATE_SIZE;
+		vs_wire_put_le32(end, states[i]);
+	}
+	return end;
+}
+
+size_t vs_columns_pack_put(uint8_t *out, const uint8_t *column, size_t size)
+{
+	uint32_t counts[256];
+	struct table table;
+	uint8_t head[2 + 256 * 2];
+	size_t head_size, words_size;
+	uint8_t *words;
+
+	if (size < MIN_SIZE)
+		goto plain;
+	count_bytes(counts, column, size);
+	make_table(&table, counts, size);
+	head_size = (size_t)(put_table(head, &table) - head);
+	if (head_size >= size)
+		goto plain;
+	memcpy(out, head, head_size);
+	if (table.nr == 1)
+		return head_size;
+	/* One byte less than the column has: the same size would mean that it is not packed. */
+	words = put_words(out + head_size, out + size - 1, &table, column, size);
+	if (!words)
+		goto plain;
+	words_size = (size_t)(out + size - 1 - words);
+	memmove(out + head_size, words, words_size);
+	return head_size + words_size;
+plain:
+	vs_wire_put_bytes(out, column, size);
+	return size;
+}
+
+/* ---- Unpacking ---------------------------------------------------------------------------- */
+
+/* What the low bits of a state mean: bits 0-7 the byte, 8-19 its frequency, 20-31 bits - start. */
+struct slots {
+	uint32_t slot[SCALE];
+};
+
+static void fill_slots(struct slots *slots, uint32_t start, uint32_t byte, uint32_t frequency)
+{
+	for (uint32_t i = 0; i < frequency; i++)
+		slots->slot[start + i] = i << 20 | frequency << 8 | byte;
+}
+
+/* False: there is only one byte, *first. */
+static bool get_slots(struct slots *slots, struct vs_wire *in, uint32_t *first)
+{
+	const uint8_t *range = vs_wire_get_bytes(in, 2);
+	uint32_t start = 0;
+
+	if (!range)
+		return false;
+	*first = range[0];
+	if (range[1] == 0)
+		return false;
+	for (uint32_t byte = range[0]; byte <= (uint32_t)range[0] + range[1]; byte++) {
+		uint32_t frequency = vs_wire_get_varint32(in);
+
+		/* SCALE itself would not fit into a slot, and leaves nothing for another byte. */
+		if (byte > 255 || frequency >= SCALE || frequency > SCALE - start)
+			in->error = -VS_ERR_CORRUPT;
+		if (in->error)
+			return false;
+		fill_slots(slots, start, byte, frequency);
+		start += frequency;
+	}
+	if (start != SCALE)
+		in->error = -VS_ERR_CORRUPT;
+	return true;
+}
+
+/* The next byte, and the state after it. False: there are not enough words. */
+static inline bool get_byte(uint8_t *byte, uint32_t *state, const struct slots *slots,
+			    const uint8_t **word, const uint8_t *end)
+{
+	uint32_t slot = slots->slot[*state % SCALE];
+	uint32_t next = (slot >> 8 & (SCALE - 1)) * (*state >> SCALE_BITS) + (slot >> 20);
+
+	*byte = (uint8_t)slot;
+	if (next < LOW) {
+		if (end - *word < 2)
+			return false;
+		next = next << 16 | (*word)[0] | (uint32_t)(*word)[1] << 8;
+		*word += 2;
+	}
+	*state = next;
+	return true;
+}
+
+static int get_words(uint8_t *column, size_t size, const struct slots *slots, struct vs_wire *in)
+{
+	uint32_t a = vs_wire_get_le32(in), b = vs_wire_get_le32(in);
+	uint32_t c = vs_wire_get_le32(in), d = vs_wire_get_le32(in);
+	const uint8_t *word = in->next, *end = in->end;
+	uint32_t *rest[NR_STATES - 1] = {&a, &b, &c};
+	size_t i = 0;
+
+	if (in->error)
+		return -VS_ERR_CORRUPT;
+	for (; i + NR_STATES <= size; i += NR_STATES)
+		if (!get_byte(&column[i], &a, slots, &word, end) ||
+		    !get_byte(&column[i + 1], &b, slots, &word, end) ||
+		    !get_byte(&column[i + 2], &c, slots, &word, end) ||
+		    !get_byte(&column[i + 3], &d, slots, &word, end))
+			return -VS_ERR_CORRUPT;
+	for (uint32_t k = 0; i < size; i++, k++)
+		if (!get_byte(&column[i], rest[k], slots, &word, end))
+			return -VS_ERR_CORRUPT;
+	/* Where the packing began. */
+	return a == LOW && b == LOW && c == LOW && d == LOW && word == end ? 0 : -VS_ERR_CORRUPT;
+}
+
+int vs_columns_pack_get(uint8_t *column, size_t size, const uint8_t *packed, size_t packed_size)
+{
+	struct slots slots;
+	struct vs_wire in;
+	uint32_t first = 0;
+
+	vs_wire_init(&in, packed, packed_size);
+	if (get_slots(&slots, &in, &first) && !in.error)
+		return get_words(column, size, &slots, &in);
+	if (in.error || vs_wire_left(&in))
+		return -VS_ERR_CORRUPT;
+	memset(column, (int)first, size);
+	return 0;
+}
