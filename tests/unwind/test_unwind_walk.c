@@ -1,0 +1,257 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_stack.h"
+#include "unwind.h"
+#include "unwind_asm.h"
+
+#define MAX_FRAMES 100
+
+static struct fake_stack stack;
+static struct vs_unwind_thread *thread;
+static uint64_t frames[MAX_FRAMES + 1];
+static uint32_t nr_frames;
+
+static int begin(void **state)
+{
+	(void)state;
+	fake_stack_init(&stack);
+	vs_unwind_rules_init(true);
+	vs_unwind_rules_forget();
+	thread = aligned_alloc(64, sizeof(*thread));
+	assert_non_null(thread);
+	memset(thread, 0, sizeof(*thread));
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	free(thread);
+	fake_stack_fini(&stack);
+	return 0;
+}
+
+/* Never more than it may: the next word is watched. */
+static enum vs_unwind_end walk(uint32_t max_frames)
+{
+	enum vs_unwind_end result;
+
+	memset(frames, 0xee, sizeof(frames));
+	errno = 77;
+	result = vs_unwind_walk(thread, stack.words, frames, max_frames, &nr_frames);
+	assert_int_equal(errno, 77);
+	assert_true(nr_frames <= max_frames);
+	assert_int_equal(frames[max_frames], 0xeeeeeeeeeeeeeeee);
+	return result;
+}
+
+/* nr frames; the last return address is the one given. */
+static void make(unsigned nr, uint64_t last)
+{
+	fake_stack_begin(&stack, 0, nr > 1 ? fake_stack_return_by_slots(&stack, 0, 1) : last);
+	for (unsigned i = 1; i < nr; i++) {
+		fake_stack_push(&stack, 0x4444);
+		fake_stack_push(&stack,
+				i + 1 < nr ? fake_stack_return_by_slots(&stack, i % 190, 1) : last);
+	}
+}
+
+static void assert_first(unsigned nr)
+{
+	assert_int_equal(nr_frames, nr);
+	for (unsigned i = 0; i < nr; i++)
+		assert_int_equal(frames[i], stack.words[1 + 2 * i]);
+}
+
+/* Everything twice: found out, and remembered. */
+static void test_a_walk_ends_where_nobody_knows_on(void **state)
+{
+	(void)state;
+	for (unsigned nr = 1; nr < MAX_FRAMES; nr++) {
+		make(nr, fake_stack_return_to_nowhere(&stack));
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
+			assert_first(nr);
+		}
+	}
+}
+
+static void test_address_zero_is_the_end_of_a_stack(void **state)
+{
+	(void)state;
+	for (unsigned nr = 2; nr < MAX_FRAMES; nr++) {
+		make(nr, 0);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
+			assert_first(nr - 1);
+		}
+	}
+}
+
+static void test_code_that_says_so_is_the_end_of_a_stack(void **state)
+{
+	/* Described code begins here: nothing calls it. */
+	uint64_t last = (uint64_t)(uintptr_t)unwind_asm_by_register;
+
+	(void)state;
+	for (unsigned nr = 1; nr < MAX_FRAMES; nr++) {
+		make(nr, last);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
+			assert_first(nr);
+		}
+	}
+}
+
+static void test_code_that_takes_another_unwinder(void **state)
+{
+	uint64_t last = (uint64_t)(uintptr_t)unwind_asm_by_expression + 6;
+
+	(void)state;
+	for (unsigned nr = 1; nr < MAX_FRAMES; nr += 7) {
+		make(nr, last);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_FOREIGN);
+			assert_first(nr);
+		}
+	}
+}
+
+static void test_the_innermost_frames_are_kept(void **state)
+{
+	(void)state;
+	make(300, 0);
+	for (uint32_t max = 1; max <= MAX_FRAMES; max++) {
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(walk(max), VS_UNWIND_IS_DEEP);
+			assert_first(max);
+		}
+	}
+}
+
+static void test_the_end_of_what_can_be_read_cuts_a_stack(void **state)
+{
+	(void)state;
+	/* It fills all of its memory, and is followed by a page that cannot be read. */
+	make(FAKE_STACK_NR_WORDS / 2, fake_stack_return_by_slots(&stack, 1, 1));
+	memmove(stack.words, stack.words + FAKE_STACK_NR_WORDS - 60, 60 * sizeof(uint64_t));
+	memmove(stack.words + FAKE_STACK_NR_WORDS - 60, stack.words, 60 * sizeof(uint64_t));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(vs_unwind_walk(thread, stack.words + FAKE_STACK_NR_WORDS - 60,
+						frames, MAX_FRAMES, &nr_frames),
+				 VS_UNWIND_IS_CUT);
+		assert_int_equal(nr_frames, 30);
+	}
+}
+
+/* Both words that such a frame goes by are looked at, not only the first. */
+static void test_a_frame_that_reaches_out_of_the_stack(void **state)
+{
+	uint64_t *last = stack.words + FAKE_STACK_NR_WORDS - 1, *first = last - 60;
+
+	(void)state;
+	first[1] = (uint64_t)(uintptr_t)unwind_asm_by_load_return;
+	for (int i = -3; i <= 3; i++) {
+		first[0] = (uintptr_t)(last + 1 + i);
+		/* The CFA is in the word before bp. */
+		for (int k = 0; k > -4; k--)
+			last[k] = (uintptr_t)(last - 10);
+		last[-11] = fake_stack_return_to_nowhere(&stack);
+		assert_int_equal(vs_unwind_walk(thread, first, frames, MAX_FRAMES, &nr_frames),
+				 VS_UNWIND_IS_CUT);
+		assert_int_equal(nr_frames, i < 0 ? 2 : 1);
+	}
+}
+
+static void test_a_frame_that_is_none(void **state)
+{
+	static const uintptr_t strays[] = {0, 8, 0x800000000000, UINTPTR_MAX - 7, UINTPTR_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(strays) / sizeof(strays[0]); i++) {
+		nr_frames = 99;
+		assert_int_equal(vs_unwind_walk(thread, (const void *)strays[i], frames, MAX_FRAMES,
+						&nr_frames),
+				 VS_UNWIND_IS_CUT);
+		assert_int_equal(nr_frames, 0);
+	}
+	/* Its return address would be the first word that cannot be read. */
+	assert_int_equal(vs_unwind_walk(thread, stack.words + FAKE_STACK_NR_WORDS - 1, frames,
+					MAX_FRAMES, &nr_frames),
+			 VS_UNWIND_IS_CUT);
+	assert_int_equal(nr_frames, 0);
+}
+
+/* What the kernel leaves for a handler: struct ucontext. */
+static void test_what_a_signal_interrupted(void **state)
+{
+	/* mov $15,%rax; syscall */
+	static const uint8_t sigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	uint64_t *saved = stack.words + 2, *elsewhere = stack.words + 2000;
+	uint64_t interrupted = (uint64_t)(uintptr_t)unwind_asm_switch + 1; /* behind a push */
+
+	(void)state;
+	memcpy(stack.code + 3000 * 4, sigreturn, sizeof(sigreturn));
+	fake_stack_begin(&stack, 0, (uint64_t)(uintptr_t)stack.code + 3000 * 4);
+	saved[VS_UNWIND_ARCH_SIGNAL_PC / 8] = interrupted;
+	saved[VS_UNWIND_ARCH_SIGNAL_SP / 8] = (uintptr_t)elsewhere;
+	saved[VS_UNWIND_ARCH_SIGNAL_BP / 8] = 0;
+	elsewhere[0] = (uintptr_t)&elsewhere[10]; /* the saved rbp */
+	elsewhere[1] = (uint64_t)(uintptr_t)unwind_asm_switch + 8;
+	elsewhere[10] = 0;
+	elsewhere[11] = fake_stack_return_to_nowhere(&stack);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
+		assert_int_equal(nr_frames, 4);
+		assert_int_equal(frames[1], interrupted); /* as it is, not behind it */
+		assert_int_equal(frames[2], elsewhere[1]);
+		assert_int_equal(frames[3], elsewhere[11]);
+	}
+	/* Its stack is gone: where it was is known all the same. */
+	saved[VS_UNWIND_ARCH_SIGNAL_SP / 8] = 4096;
+	assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
+	assert_int_equal(nr_frames, 2);
+	assert_int_equal(frames[1], interrupted);
+}
+
+static void test_a_stack_that_goes_in_circles(void **state)
+{
+	/* By bp, which points below. */
+	(void)state;
+	fake_stack_begin(&stack, (uintptr_t)stack.words - 16,
+			 (uint64_t)(uintptr_t)unwind_asm_switch + 8);
+	fake_stack_push(&stack, 0);
+	assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
+	assert_int_equal(nr_frames, 1);
+	stack.words[0] = (uintptr_t)stack.words;
+	assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
+	assert_int_equal(nr_frames, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(test_a_walk_ends_where_nobody_knows_on),
+		TEST(test_address_zero_is_the_end_of_a_stack),
+		TEST(test_code_that_says_so_is_the_end_of_a_stack),
+		TEST(test_code_that_takes_another_unwinder),
+		TEST(test_the_innermost_frames_are_kept),
+		TEST(test_the_end_of_what_can_be_read_cuts_a_stack),
+		TEST(test_a_frame_that_reaches_out_of_the_stack),
+		TEST(test_a_frame_that_is_none),
+		TEST(test_what_a_signal_interrupted),
+		TEST(test_a_stack_that_goes_in_circles),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
