@@ -5,7 +5,9 @@ or still running, that start others, or that have names like ours.
     run_case.py CASE
 """
 import glob
+import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -34,7 +36,7 @@ def no_cuda_leaves_no_trace():
     ours, others = harness.own_lines(result.stderr)
     check_equal((result.returncode, result.stdout, others), (0, plain.stdout, []), "ls")
     check_equal(len(ours), 1, "lines of vramscope's own")
-    check("no trace" in ours[0], f"the note says so: {ours[0]}")
+    check("nothing was recorded" in ours[0], f"the note says so: {ours[0]}")
     check_equal(os.listdir("."), [], "files that are left")
 
 
@@ -77,6 +79,63 @@ def trace_survives_sigkill():
 
 def trace_survives_sigsegv():
     ends("segv", -signal.SIGSEGV)
+
+
+def without_times(story):
+    """The log has nanoseconds, the trace microseconds."""
+    if isinstance(story, dict):
+        return {key: without_times(value) for key, value in story.items()
+                if not key.endswith("_ns")}
+    return [without_times(value) for value in story] if isinstance(story, list) else story
+
+
+def what_is_said(trace):
+    """A report, but for the name of the trace."""
+    story = harness.report(trace)
+    del story["trace"]
+    return without_times(story)
+
+
+def verdicts(trace):
+    """What is not ok: name of the check -> verdict and count."""
+    checks = json.loads(analyze("check", "--json", trace))["checks"]
+    return {one["name"]: (one["verdict"], one["count"]) for one in checks
+            if one["verdict"] != "ok"}
+
+
+def killed_program_is_recovered():
+    env = {"LD_PRELOAD": SHIM, "VRAMSCOPE_OUTPUT": os.path.abspath("killed.vscope")}
+    status = harness.run_plain("1G", HOST, "1000", "kill", env=env).returncode
+    check_equal(status, -signal.SIGKILL, "how it ends")
+    said = what_is_said("killed.vscope")
+    check_equal(verdicts("killed.vscope"), {"end": ("note", 1)}, "what is not ok with the pair")
+    line = analyze("recover", "-o", "copy.vscope", "killed.vscope")
+    check(re.fullmatch(r"killed\.vscope: [0-9 ]+ events? from the log, 0 lost, 0 unfinished; "
+                       r"in copy\.vscope\n", line), f"it says what it did: {line}")
+    check(os.path.exists("killed.vscope.live"), "with -o the log stays")
+    analyze("recover", "killed.vscope.live")
+    check_equal(sorted(os.listdir(".")), ["copy.vscope", "killed.vscope"], "files that are left")
+    for trace in ("killed.vscope", "copy.vscope"):
+        check_equal(what_is_said(trace), said, f"the report of {trace}")
+        check_equal(verdicts(trace), {"end": ("note", 1)}, f"what is not ok with {trace}")
+        check_equal(analyze("recover", trace), f"{trace}: nothing to do\n", "again")
+
+
+def running_program_is_not_recovered():
+    with harness.start_recorded("1G", "alive.vscope", HOST, "5000", "wait",
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE) as process:
+        check_equal(process.stdout.readline(), "done\n", "it is at its work")
+        check_equal(verdicts("alive.vscope"), {"end": ("note", 1)}, "what is not ok")
+        for options in ([], ["-o", "copy.vscope"]):
+            result = harness.run(VRAMSCOPE, "recover", *options, "alive.vscope")
+            check_equal((result.returncode, result.stdout), (1, ""), "recovering it")
+            check("still being written" in result.stderr, f"it says why: {result.stderr}")
+        process.stdin.close()
+        check_equal(process.wait(), 0, "it ends as if nobody had tried")
+    check_equal(os.listdir("."), ["alive.vscope"], "files that are left")
+    check_equal(verdicts("alive.vscope"), {}, "what is not ok at the end")
+    check_host("alive.vscope", 5000)
 
 
 def children_have_traces_of_their_own():
@@ -183,6 +242,17 @@ def narrow_terminal_loses_no_fact():
                 check(len(line) <= width, f"{command} keeps to {width} columns: {line}")
         words = analyze("report", "train.vscope", env=env).split("\n\n")[1].split()
         check_equal(words[:len(facts)], facts, f"the out-of-memory in {width} columns")
+
+
+def arena_is_its_pools_before_that_is_described():
+    recorded = harness.run_recorded("2G", "arena.vscope", os.path.join(HOSTS, "e2e_arena"))
+    check_equal(recorded.returncode, 0, "the program")
+    device = harness.report("arena.vscope")["devices"][0]
+    check_equal(device["peak_live_bytes"], 65 * MIB, "what was live at most")
+    check_equal(device["peak_reserved_bytes"], 1025 * MIB, "what was taken")
+    check_equal([(pool["name"], pool["allocs"]) for pool in device["pools"]], [("arena", 2)],
+                "the pools")
+    check("65.0 MiB live in 1.00 GiB reserved" in analyze("peak", "arena.vscope"), "peak says so")
 
 
 def damaged_trace_is_one_clear_line():

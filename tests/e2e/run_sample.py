@@ -14,9 +14,31 @@ import harness
 from harness import SAMPLES, analyze, check, check_equal, iec, line_of
 
 # What each sample comes to by construction. `culprits`: source line and function that the named
-# command must show. `cause`: of the last out-of-memory.
+# command must show. `cause`: of the last out-of-memory. `says`: what the named command must say,
+# with {key} for bytes and {key:n} for a number of the sample's own books.
 KNOWN = {
     "async": {"status": 0},
+    "batches": {
+        "status": 3, "source": "sample_batches.cu", "cause": "fragmentation",
+        "peak": "pool.tensors",
+        "culprits": {
+            "report": [("return Tensor::allocate", "keep_state"),
+                       ("Tensor batch = Tensor::allocate", "load_batch")],
+            "frag": [("return Tensor::allocate", "keep_state")],
+        },
+        "says": {"report": ["the largest hole is {largest_hole_bytes}: ",
+                            "cut {hole_bytes} of free pool memory into {holes:n} holes"]},
+    },
+    "cache": {
+        "status": 3, "source": "sample_cache.cu", "cause": "pool", "peak": "pool.frames",
+        "culprits": {
+            "report": [("return DeviceBuffer<float>::allocate", "plan_transform")],
+            "peak": [("frames.push_back(Frame::allocate", "process")],
+        },
+        "says": {"report": ["pools hold {unused} that they do not use and could give back",
+                            "frames: {used} live in {reserved} held, "
+                            "{unused} could be given back"]},
+    },
     "fragment": {
         "status": 3, "memory": "1G", "cause": "fragmentation", "peak": "pool.tensors",
         "culprits": {
@@ -25,9 +47,42 @@ KNOWN = {
             "frag": [("!pool_alloc(&pool, SMALL)", "process_batch")],
         },
     },
+    "grab": {
+        "status": 0, "source": "sample_grab.cu", "peak": "pool.arena",
+        "culprits": {"peak": [("arena.allocate(weights_size)", "load_weights"),
+                              ("arena.allocate(activation_size)", "make_activation")]},
+        "says": {"report": ["{pool.arena.peak_bytes} live in {device.peak_bytes} reserved",
+                            "arena: {pool.arena.peak_bytes} live in {device.peak_bytes} held"]},
+    },
     "greedy": {
         "status": 0, "peak": "pool.arena",
         "culprits": {"peak": [("return pool_alloc", "tensor")]},
+    },
+    "history": {
+        "status": 3, "source": "sample_history.cu", "cause": "retention",
+        "culprits": {"report": [("Buffer losses = Buffer::allocate", "compute_loss")],
+                     "retained": [("Buffer losses = Buffer::allocate", "compute_loss")]},
+        "says": {"report": [" were kept step by step, see RETAINED",
+                            "+{retained_per_step} a step since step 0 "
+                            "({failed_step:n} of {failed_step:n} steps)"]},
+    },
+    "hoard": {
+        "status": 3, "cause": "pool", "peak": "async",
+        "culprits": {"report": [("return device_alloc", "library_workspace")],
+                     "peak": [("batches[nr++] = tensor(BATCH)", "warm_up")]},
+        "says": {"report": ["pools hold {unused} that they do not use and could give back",
+                            "in pool stream-ordered: cudaMemPoolTrimTo or a lower release "
+                            "threshold gives it back",
+                            "stream-ordered: {used} live in {reserved} held (sampled), "
+                            "{unused} could be given back"]},
+    },
+    "layers": {
+        "status": 3, "source": "sample_layers.cu", "cause": "capacity", "peak": "device",
+        "culprits": {"report": [("mean_.emplace(make_moment())", "Layer::optimize"),
+                                ("layer.optimize(stream)", "train_step")],
+                     "peak": [("model.push_back(Layer(nr_weights))", "build_model")]},
+        "says": {"report": [" too little: {device.peak_bytes} live, and all that is free together "
+                            "is less than was asked"]},
     },
     "limit": {
         "status": 3, "cause": "limit", "peak": "pool.limited",
@@ -60,7 +115,8 @@ KNOWN = {
         "culprits": {"sites": [("held[slot] = device_alloc", "work")]},
     },
     "train": {
-        "status": 1, "memory": "2G", "cause": "fragmentation", "peak": "pool.tensors",
+        "status": 1, "memory": "2G", "cause": "fragmentation", "failed_phase": "backward",
+        "peak": "pool.tensors",
         "retained_per_step": 512 << 10,
         "culprits": {
             "report": [("losses[step] = pool_alloc", "log_loss"),
@@ -138,6 +194,9 @@ def look_up(story, key, trace):
         return sum(device["ooms"] for device in devices)
     if key == "recovered":
         return sum(group["recovered"] for device in devices for group in device["failures"])
+    if key in ("used", "unused"):
+        field = {"used": "block_bytes", "unused": "releasable_bytes"}[key]
+        return sum(pool["then"][field] for pool in devices[0]["pools"])
     if key == "limit":
         return devices[0]["pools"][0]["limit_bytes"]
     if key == "threads":
@@ -175,6 +234,14 @@ def check_numbers(books, trace, known):
                     "retained bytes per step")
 
 
+def fill_in(sentence, books):
+    """The sentence with the books' numbers, written as a report writes them."""
+    def write(match):
+        value = books[match[1]]
+        return str(value) if match[2] else iec(value)
+    return re.sub(r"\{([^:}]+)(:n)?\}", write, sentence)
+
+
 def check_texts(name, books, trace, known):
     texts = {}
     for command in ("report", "peak", "retained", "frag", "sites", "map", "info"):
@@ -186,6 +253,10 @@ def check_texts(name, books, trace, known):
         for line, function in culprits:
             place = f"{source}:{line_of(source, line)} {function}"
             check(place in texts[command], f"{place!r} is in {command}:\n{texts[command]}")
+    for command, sentences in known.get("says", {}).items():
+        for sentence in sentences:
+            wanted = fill_in(sentence, books)
+            check(wanted in texts[command], f"{wanted!r} is in {command}:\n{texts[command]}")
     for command, text in texts.items():
         check("(simulated)" in text, f"{command} says that the GPU is simulated")
     check_equal("OUT OF MEMORY" in texts["report"], books["ooms"] > 0,
@@ -197,8 +268,9 @@ def check_texts(name, books, trace, known):
         check(f"{iec(books['wanted'])} asked" in texts["map"], "the map says what was asked")
         check(f"cause: {known['cause'].upper()}" in texts["report"], "the report says the cause")
     if "failed_step" in books:
-        phase = books.get("failed_phase", "backward")
-        check(f"in {phase} of step {books['failed_step']}" in texts["report"],
+        phase = books.get("failed_phase", known.get("failed_phase"))
+        where = f"in {phase} of step" if phase else "in step"
+        check(f"{where} {books['failed_step']}:" in texts["report"],
               "the report says phase and step")
     if "hole_bytes" in books:
         for key in ("hole_bytes", "largest_hole_bytes"):
