@@ -114,6 +114,48 @@ static void expect_range(struct vs_wire *payload, uint32_t ring, uint64_t first,
 	assert_int_equal(range.count, count);
 }
 
+/* Many events that nobody could foresee, or many that are all the same. */
+static void flush_blocks(struct vs_pair_maker *maker, bool is_noise, uint64_t *sequence)
+{
+	struct vs_pair_maker_random random = {*sequence + 1};
+
+	for (int i = 0; i < 2000; i++) {
+		struct vs_record record = {.type = VS_RECORD_BLOCK_ALLOC, .thread = 3};
+
+		record.block_alloc.address = is_noise ? vs_pair_maker_draw(&random) : 512;
+		record.block_alloc.size = is_noise ? vs_pair_maker_draw(&random) : 512;
+		vs_writer_add(maker->writer, &record, 3, (*sequence)++);
+	}
+	vs_pair_maker_flush(maker);
+}
+
+static void test_noise_is_not_compressed_over_and_over_again(void **state)
+{
+	struct vs_pair_maker maker;
+	struct vs_block_file file;
+	uint64_t sequence = 0;
+
+	(void)state;
+	vs_pair_maker_init(&maker, 0, true);
+	flush_blocks(&maker, false, &sequence);
+	flush_blocks(&maker, true, &sequence);
+	for (int i = 0; i < 16; i++)
+		flush_blocks(&maker, false, &sequence);
+	file = open_blocks(maker.path);
+	assert_int_equal(vs_block_file_next(&file), 1);
+	for (int i = 0; i < 18; i++) {
+		assert_int_equal(vs_block_file_next(&file), 1);
+		assert_int_equal(file.header.kind, VS_BLOCK_EVENTS);
+		/* The first one, and the one in which it is tried again. */
+		if (i == 0 || i == 17)
+			assert_int_equal(file.header.flags, VS_BLOCK_ZLIB);
+		else if (i > 1)
+			assert_int_equal(file.header.flags, 0);
+	}
+	close_blocks(&file);
+	vs_pair_maker_fini(&maker);
+}
+
 static void test_flush_is_definitions_and_then_events(void **state)
 {
 	struct vs_pair_maker maker;
@@ -487,6 +529,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records_come_back_with_and_without_zlib),
+		cmocka_unit_test(test_noise_is_not_compressed_over_and_over_again),
 		cmocka_unit_test(test_flush_is_definitions_and_then_events),
 		cmocka_unit_test(test_definitions_alone_are_covered_too),
 		cmocka_unit_test(test_flush_of_nothing_writes_nothing),
