@@ -24,6 +24,9 @@ struct cursor {
 	uint32_t ring;
 	uint32_t chunk; /* index; offset and sequence of the next record */
 	uint32_t offset;
+	/* Of the chunk, when it was last looked at: its thread writes it with every record, and to
+	 * ask for it as often would slow both down. */
+	uint32_t end;
 	uint64_t sequence;
 	uint32_t saved_chunk; /* the oldest that was not given back */
 	uint64_t ticks;       /* of the next record, while it is in the heap */
@@ -116,22 +119,29 @@ static bool is_sound(const struct vs_live_record *record, uint32_t offset, uint3
 static bool find_record(struct vs_merge *merge, struct cursor *cursor)
 {
 	for (;;) {
-		struct vs_live_chunk *chunk = vs_live_log_chunk(merge->log, cursor->chunk);
-		/* In this order: once there is a next one, the end stays. */
-		uint32_t next = atomic_load_explicit(&chunk->next, memory_order_acquire);
-		uint32_t end = atomic_load_explicit(&chunk->end, memory_order_acquire);
+		struct vs_live_chunk *chunk;
+		uint32_t next, end;
 
-		if (end > VS_LIVE_CHUNK_SIZE)
-			return false;
-		if (cursor->offset < end &&
-		    is_sound(record_at(merge, cursor), cursor->offset, end)) {
+		if (cursor->offset < cursor->end &&
+		    is_sound(record_at(merge, cursor), cursor->offset, cursor->end)) {
 			cursor->ticks = record_at(merge, cursor)->ticks;
 			return true;
+		}
+		chunk = vs_live_log_chunk(merge->log, cursor->chunk);
+		/* In this order: once there is a next one, the end stays. */
+		next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+		end = atomic_load_explicit(&chunk->end, memory_order_acquire);
+		if (end > VS_LIVE_CHUNK_SIZE)
+			return false;
+		if (end != cursor->end) {
+			cursor->end = end;
+			continue;
 		}
 		if (!next || next > vs_live_log_get_nr_chunks(merge->log))
 			return false;
 		cursor->chunk = next - 1;
 		cursor->offset = VS_LIVE_CHUNK_HEAD;
+		cursor->end = 0;
 	}
 }
 
@@ -271,6 +281,24 @@ static uint64_t time_of(struct vs_merge *merge, uint64_t ticks)
 	return ns;
 }
 
+/* Most are of a few sizes, and copies of known size are no calls. */
+static inline void copy_body(char *to, const uint8_t *from, size_t size)
+{
+	switch (size) {
+	case 24:
+		memcpy(to, from, 24);
+		break;
+	case 32:
+		memcpy(to, from, 32);
+		break;
+	case 40:
+		memcpy(to, from, 40);
+		break;
+	default:
+		memcpy(to, from, size);
+	}
+}
+
 /* What a hook wrote; only damage from outside can make it fail. */
 static bool decode(struct vs_merge *merge, const struct vs_live_record *from, uint32_t ring,
 		   struct vs_record *record)
@@ -285,7 +313,7 @@ static bool decode(struct vs_merge *merge, const struct vs_live_record *from, ui
 	record->time_ns = time_of(merge, from->ticks);
 	if (size > sizeof(*record) - offsetof(struct vs_record, alloc))
 		return false;
-	memcpy((char *)record + offsetof(struct vs_record, alloc), body, size);
+	copy_body((char *)record + offsetof(struct vs_record, alloc), body, size);
 	return true;
 }
 
@@ -310,7 +338,7 @@ bool vs_merge_next(struct vs_merge *merge, struct vs_record *record, uint32_t *r
 	cursor->sequence++;
 	if (!find_record(merge, cursor))
 		merge->heap[0] = merge->heap[--merge->nr_heap];
-	if (merge->nr_heap)
+	if (merge->nr_heap > 1)
 		sift_down(merge, 0);
 	return true;
 }

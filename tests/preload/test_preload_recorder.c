@@ -447,12 +447,12 @@ static void test_without_a_log_events_are_counted_for_the_hook_and_nothing_else(
 	assert_int_equal(log_double.nr_captures, 0);
 }
 
-static void test_the_drain_is_woken_when_half_of_the_log_is_taken(void **state)
+static void test_the_drain_is_woken_when_a_quarter_of_the_log_is_taken(void **state)
 {
 	uint32_t nr_chunks = 1;
 
 	SAY(vs_recorder_add_step(*state, 1));
-	for (; nr_chunks < LOG_DOUBLE_NR_CHUNKS / 2; nr_chunks++) {
+	for (; nr_chunks < LOG_DOUBLE_NR_CHUNKS / 4; nr_chunks++) {
 		assert_int_equal(log_double.nr_wakes, 0);
 		log_double_fill(0);
 		SAY(vs_recorder_add_step(*state, 2));
@@ -490,7 +490,7 @@ int main(void)
 		TEST(test_times_count_from_the_start_of_the_recording),
 		TEST(test_a_name_has_one_number_and_no_record_of_its_own),
 		TEST(test_without_a_log_events_are_counted_for_the_hook_and_nothing_else),
-		TEST(test_the_drain_is_woken_when_half_of_the_log_is_taken),
+		TEST(test_the_drain_is_woken_when_a_quarter_of_the_log_is_taken),
 	};
 
 	return cmocka_run_group_tests(tests, init, NULL);
