@@ -23,6 +23,7 @@
 
 static struct vs_handles contexts;
 static _Atomic uint32_t last_context;
+static _Atomic uint64_t nr_forgotten_contexts;
 
 /* Recording that knows the device. */
 static _Atomic uint32_t device_defined_in[NR_DEVICES];
@@ -40,14 +41,19 @@ static uint32_t padded(uint32_t size)
 	return (VS_LIVE_RECORD_HEAD + size + 7) & ~7u;
 }
 
+static __attribute__((noinline)) struct vs_live_record *make_room(struct vs_thread_state *self,
+								  uint32_t size)
+{
+	return vs_session_make_room() ? vs_ring_begin(&self->ring, size) : NULL;
+}
+
 /* Room for a record of `size` bytes, stamped now, or NULL. */
-static inline struct vs_live_record *begin_record(struct vs_thread_state *self, uint32_t size)
+static inline __attribute__((always_inline)) struct vs_live_record *begin_record(
+	struct vs_thread_state *self, uint32_t size)
 {
 	struct vs_live_record *record = vs_ring_begin(&self->ring, size);
 
-	if (__builtin_expect(!record, 0) && vs_session_make_room())
-		record = vs_ring_begin(&self->ring, size);
-	return record;
+	return __builtin_expect(record != NULL, 1) ? record : make_room(self, size);
 }
 
 /* An event: its struct of record.h. Inlined with a size that the compiler knows. */
@@ -108,7 +114,7 @@ static bool open_ring(struct vs_thread_state *self, struct vs_live_log *log)
 }
 
 /* Says how much was lost since it was last said, if there is room now. */
-static void tell_lost(struct vs_thread_state *self)
+static __attribute__((noinline)) void tell_lost(struct vs_thread_state *self)
 {
 	struct vs_lost record;
 	uint64_t lost = vs_live_log_get_lost(self->ring.log);
@@ -177,18 +183,21 @@ static bool enter(struct vs_thread *thread)
 	return true;
 }
 
-/* Out of the recorder, whether the event was kept or not. */
-static void finish(struct vs_thread_state *self, bool is_kept)
+/* What is rare at the end of an event. */
+static __attribute__((noinline)) void finish_otherwise(struct vs_thread_state *self, bool is_kept)
 {
-	if (__builtin_expect(!is_kept, 0)) {
+	if (!is_kept)
 		vs_live_log_add_lost(self->ring.log, 1);
+	if (!is_kept || (self->ring.has_moved && vs_ring_is_log_filling(&self->ring)))
 		vs_drain_wake();
-	}
-	if (__builtin_expect(self->ring.has_moved, 0)) {
-		self->ring.has_moved = false;
-		if (vs_ring_is_log_filling(&self->ring))
-			vs_drain_wake();
-	}
+	self->ring.has_moved = false;
+}
+
+/* Out of the recorder, whether the event was kept or not. */
+static inline void finish(struct vs_thread_state *self, bool is_kept)
+{
+	if (__builtin_expect(!is_kept || self->ring.has_moved, 0))
+		finish_otherwise(self, is_kept);
 	leave(self);
 }
 
@@ -271,22 +280,44 @@ static __attribute__((noinline)) uint32_t define_stack(struct vs_thread_state *s
 	return record.stack.id;
 }
 
+/* The number of the stack, by its frames; *epoch: the one it is valid in. */
+static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self, uint32_t *epoch)
+{
+	struct vs_stack_table_key key;
+	struct vs_stack stack;
+	uint32_t number;
+
+	vs_stack_capture(self, &stack);
+	if (stack.nr_frames == 0)
+		return VS_NO_ID;
+	number = vs_stack_table_find(&key, &stack);
+	*epoch = key.epoch;
+	return number != VS_NO_ID ? number : define_stack(self, &key, &stack);
+}
+
 /* The stack of the outermost hook; captured once for all events of it. */
 static uint32_t use_stack(struct vs_thread *thread)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
-	struct vs_stack_table_key key;
-	struct vs_stack stack;
+	struct vs_unwind_path path;
+	uint32_t epoch, found_epoch = 0;
+	uint64_t era;
+	bool is_recalled;
 
 	/* The stack of an event that is lost already would only use up a number. */
 	if (thread->stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short)
 		return thread->stack;
-	vs_stack_capture(self, &stack);
-	if (stack.nr_frames == 0)
-		return VS_NO_ID;
-	thread->stack = vs_stack_table_find(&key, &stack);
-	if (thread->stack == VS_NO_ID)
-		thread->stack = define_stack(self, &key, &stack);
+	/* Before the walk: what is unloaded during it makes the number one of the past. */
+	epoch = vs_stack_table_get_epoch();
+	era = (uint64_t)vs_lifecycle_recording() << 32 | epoch;
+	is_recalled = vs_stack_recall(self, &path);
+	if (__builtin_expect(is_recalled, 1))
+		thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
+	if (__builtin_expect(thread->stack != VS_NO_ID, 1))
+		return thread->stack;
+	thread->stack = get_stack(self, &found_epoch);
+	if (is_recalled && thread->stack != VS_NO_ID && found_epoch == epoch)
+		vs_stack_memo_add(&self->scratch->stacks, &path, era, thread->stack);
 	return thread->stack;
 }
 
@@ -447,6 +478,12 @@ uint32_t vs_recorder_context(uint64_t handle)
 void vs_recorder_forget_context(uint64_t handle)
 {
 	vs_handles_forget(&contexts, handle);
+	atomic_fetch_add_explicit(&nr_forgotten_contexts, 1, memory_order_release);
+}
+
+uint64_t vs_recorder_get_nr_forgotten_contexts(void)
+{
+	return atomic_load_explicit(&nr_forgotten_contexts, memory_order_acquire);
 }
 
 bool vs_recorder_has_device(uint32_t device)

@@ -73,6 +73,9 @@ void vs_recorder_pop_phase(struct vs_thread *self);
 void vs_recorder_add_step(struct vs_thread *self, uint64_t number);
 void vs_recorder_add_mark(struct vs_thread *self, const char *name);
 
+/* How often a context was forgotten. Changes before the handle can mean another one. */
+uint64_t vs_recorder_get_nr_forgotten_contexts(void);
+
 /* ---- Not for hooks: for the rest of the recorder ---- */
 
 /* An event that cannot be recorded, because its thread is in the recorder already. Any thread,

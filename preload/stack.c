@@ -194,6 +194,12 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 	stack->is_cut = !stack->is_deep && end != VS_UNWIND_IS_WHOLE;
 }
 
+bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
+{
+	return self->base.frame &&
+	       vs_unwind_recall(&self->scratch->unwind, self->base.frame, max_depth, path);
+}
+
 void vs_stack_begin_in_child(void)
 {
 	vs_unwind_rules_begin_in_child();

@@ -24,6 +24,12 @@ void vs_stack_init(uintptr_t own_start, uintptr_t own_end, uint32_t depth);
 void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack);
 
 /*
+ * Which stack vs_stack_capture() would find, if this thread has seen it before: the same path, the
+ * same stack. False: it has to be captured. The own thread, inside the recorder.
+ */
+bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path);
+
+/*
  * The child of a fork: another thread of the parent may have held libunwind's lock, which then
  * nobody here will ever release. Before the first capture.
  */

@@ -26,6 +26,11 @@ void vs_stack_table_expire(void)
 	atomic_fetch_add_explicit(&epoch, 1, memory_order_seq_cst);
 }
 
+uint32_t vs_stack_table_get_epoch(void)
+{
+	return atomic_load_explicit(&epoch, memory_order_seq_cst);
+}
+
 /*
  * The epoch and the flags take part in the hash alone: for an old stack to be taken for a new one
  * with the same frames, the upper 32 bits of two hashes would have to agree by chance, and nearly

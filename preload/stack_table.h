@@ -26,6 +26,9 @@ void vs_stack_table_clear(void);
  */
 void vs_stack_table_expire(void);
 
+/* Changes with every expiry. Any thread. */
+uint32_t vs_stack_table_get_epoch(void);
+
 /* A stack on its way into the table: kept between find and add, so that the hash is made once. */
 struct vs_stack_table_key {
 	uint64_t hash;

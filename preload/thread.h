@@ -5,6 +5,7 @@
 #include "guard.h"
 #include "private_library.h"
 #include "ring.h"
+#include "stack_memo.h"
 #include "unwind.h"
 
 /* More than the deepest stack: our own frames are taken off afterwards. */
@@ -18,6 +19,7 @@ struct vs_thread_scratch {
 	uint64_t frames[VS_THREAD_NR_FRAMES];
 	char path[VS_THREAD_PATH_MAX];
 	struct vs_unwind_thread unwind;
+	struct vs_stack_memo stacks;
 	/* For the unwinder's slow way. */
 	_Alignas(16) unsigned char context[VS_PRIVATE_LIBRARY_CONTEXT_SIZE];
 	_Alignas(16) unsigned char cursor[VS_PRIVATE_LIBRARY_CURSOR_SIZE];

@@ -192,3 +192,60 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 	*nr_frames = nr < max_frames ? (uint32_t)nr : max_frames;
 	return nr < max_frames ? VS_UNWIND_IS_WHOLE : VS_UNWIND_IS_DEEP;
 }
+
+/* ---- The walk that was made before ----------------------------------------------------------- */
+
+#define MIX_A UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_B UINT64_C(0xe7037ed1a0b428db)
+
+/* Each step is one to one: two paths that differ once do not meet again but by chance, twice. */
+static inline void follow(struct vs_unwind_path *path, uint64_t serial)
+{
+	path->a = (path->a ^ serial) * MIX_A;
+	path->b = (path->b ^ serial) * MIX_B;
+	path->a ^= path->a >> 32;
+	path->b ^= path->b >> 29;
+}
+
+VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
+					  uint32_t max_frames, struct vs_unwind_path *path)
+{
+	struct vs_unwind_memo *memo = &self->memo;
+	struct vs_unwind_window window = self->own.window;
+	struct vs_unwind_path found = {MIX_A, MIX_B};
+	uintptr_t start = (uintptr_t)frame;
+	struct vs_unwind_memo_run *run;
+	struct vs_unwind_state state;
+	uint32_t *likely, nr = 1;
+
+	if (!VS_UNWIND_ARCH_IS_KNOWN ||
+	    !vs_unwind_memory_has(&window, start + VS_UNWIND_ARCH_FRAME_BP) ||
+	    !vs_unwind_memory_has(&window, start + VS_UNWIND_ARCH_FRAME_RETURN))
+		return false;
+	state.bp = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_BP);
+	state.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN);
+	state.sp = start + VS_UNWIND_ARCH_FRAME_SIZE;
+	likely = vs_unwind_memo_get_start(memo, &state);
+	for (;;) {
+		run = &memo->runs[*likely];
+		if (__builtin_expect(!vs_unwind_memo_fits(run, &state, memo->first_serial, &window),
+				     0)) {
+			struct vs_unwind_state from = state; /* the other one stays in registers */
+
+			run = vs_unwind_memo_recall(memo, &from, &window);
+			if (!run)
+				return false;
+			*likely = (uint32_t)(run - memo->runs);
+		}
+		follow(&found, run->serial);
+		nr += run->nr_frames;
+		if (__builtin_expect(nr > max_frames, 0))
+			return false;
+		if (run->end_kind == VS_UNWIND_END)
+			break;
+		vs_unwind_memo_leave(run, &state);
+		likely = &run->next;
+	}
+	*path = found;
+	return true;
+}

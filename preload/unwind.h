@@ -31,4 +31,22 @@ enum vs_unwind_end {
 enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *self, const void *frame,
 				  uint64_t *frames, uint32_t max_frames, uint32_t *nr_frames);
 
+/*
+ * Which stack a walk would find, without its frames: a fingerprint of the serials of the runs that
+ * it is made of. The same for two walks of a thread if all their runs are the same ones; 128 bits,
+ * so that for two different stacks to agree is less likely than a fault of the memory they are in.
+ */
+struct vs_unwind_path {
+	uint64_t a;
+	uint64_t b;
+};
+
+/*
+ * Fills in *path for the stack that vs_unwind_walk() would find. False: it is not whole, has more
+ * than max_frames frames, is not on the thread's own stack, or not all of it is remembered; a walk
+ * is due then. As a walk otherwise.
+ */
+bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,
+		      struct vs_unwind_path *path);
+
 #endif

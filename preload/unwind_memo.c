@@ -4,9 +4,9 @@
 #define MIX_ADDRESS UINT64_C(0x9e3779b97f4a7c15)
 #define MIX_SP      UINT64_C(0xd6e8feb86659fd93)
 
-static uint64_t make_tag(const struct vs_unwind_state *from, uint64_t seal)
+static uint64_t make_tag(const struct vs_unwind_state *from)
 {
-	uint64_t tag = (from->address * MIX_ADDRESS ^ seal) + from->sp * MIX_SP;
+	uint64_t tag = from->address * MIX_ADDRESS + from->sp * MIX_SP;
 
 	tag ^= tag >> 32;
 	return tag ? tag : 1;
@@ -133,39 +133,58 @@ static void make(struct vs_unwind_memo_run *run, const struct vs_unwind_state *f
 		finish(&making);
 }
 
-/* In place of another one of the set that begins with number first. */
-static struct vs_unwind_memo_run *remember(struct vs_unwind_memo *memo, unsigned first,
-					   uint64_t tag, const struct vs_unwind_state *from,
+static unsigned first_of_set(uint64_t tag)
+{
+	return (unsigned)(tag >> (64 - VS_UNWIND_MEMO_SET_BITS)) * VS_UNWIND_MEMO_NR_WAYS;
+}
+
+/* In place of another one of the set. */
+static struct vs_unwind_memo_run *remember(struct vs_unwind_memo *memo, uint64_t tag,
+					   const struct vs_unwind_state *from,
 					   const struct vs_unwind_window *window)
 {
-	unsigned number = first + memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
+	unsigned number = first_of_set(tag) + memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
 	struct vs_unwind_memo_run *run = &memo->runs[number];
-	/* Taken before the rules are asked for. */
-	uint64_t seal = vs_unwind_rules_get_seal();
 
 	/* A signal handler may jump out of here: until the end nobody finds it. */
 	memo->tags[number] = 0;
-	run->seal = 0;
+	run->serial = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	make(run, from, window);
 	if (run->nr_frames == 0)
 		return NULL;
 	atomic_signal_fence(memory_order_seq_cst);
-	run->seal = seal;
+	run->serial = ++memo->last_serial;
 	memo->tags[number] = tag;
 	return run;
+}
+
+static struct vs_unwind_memo_run *recall(struct vs_unwind_memo *memo, uint64_t tag,
+					 const struct vs_unwind_state *from,
+					 const struct vs_unwind_window *window)
+{
+	unsigned first = first_of_set(tag);
+
+	for (unsigned i = first; i < first + VS_UNWIND_MEMO_NR_WAYS; i++)
+		if (memo->tags[i] == tag &&
+		    vs_unwind_memo_fits(&memo->runs[i], from, memo->first_serial, window))
+			return &memo->runs[i];
+	return NULL;
+}
+
+struct vs_unwind_memo_run *vs_unwind_memo_recall(struct vs_unwind_memo *memo,
+						 const struct vs_unwind_state *from,
+						 const struct vs_unwind_window *window)
+{
+	return recall(memo, make_tag(from), from, window);
 }
 
 struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
 					       const struct vs_unwind_state *from,
 					       const struct vs_unwind_window *window)
 {
-	uint64_t seal = vs_unwind_rules_get_seal();
-	uint64_t tag = make_tag(from, seal);
-	unsigned first = (unsigned)(tag >> (64 - VS_UNWIND_MEMO_SET_BITS)) * VS_UNWIND_MEMO_NR_WAYS;
+	uint64_t tag = make_tag(from);
+	struct vs_unwind_memo_run *run = recall(memo, tag, from, window);
 
-	for (unsigned i = first; i < first + VS_UNWIND_MEMO_NR_WAYS; i++)
-		if (memo->tags[i] == tag && vs_unwind_memo_fits(&memo->runs[i], from, seal, window))
-			return &memo->runs[i];
-	return remember(memo, first, tag, from, window);
+	return run ? run : remember(memo, tag, from, window);
 }

@@ -14,14 +14,17 @@
  * A run ends where the stack crosses a line of so many bytes: two stacks that differ in their
  * innermost frames have the runs of the others in common.
  *
+ * Every run has a serial number, which no other run of the thread ever gets: the serials of the
+ * runs that a stack consists of say which stack it is (vs_unwind_recall).
+ *
  * Only its own thread touches it. A thread that is interrupted, or even jumps away, while it fills
  * in a run leaves one that is not found.
  */
 #define VS_UNWIND_MEMO_LINE_SIZE  2048u
 #define VS_UNWIND_MEMO_NR_WORDS   16
-#define VS_UNWIND_MEMO_SET_BITS   9
+#define VS_UNWIND_MEMO_SET_BITS   11
 #define VS_UNWIND_MEMO_NR_WAYS    4 /* also: runs with the same beginning that can be remembered */
-#define VS_UNWIND_MEMO_START_BITS 8
+#define VS_UNWIND_MEMO_START_BITS 12
 #define VS_UNWIND_MEMO_NR_RUNS    ((1u << VS_UNWIND_MEMO_SET_BITS) * VS_UNWIND_MEMO_NR_WAYS)
 
 /* bp at the end of a run is the one it began with. */
@@ -31,7 +34,7 @@
 struct vs_unwind_memo_run {
 	_Alignas(64) struct vs_unwind_state from;
 	uintptr_t bp_mask; /* 0: any bp will do; else all ones */
-	uint64_t seal;     /* unwind_rules.h: rules that it was made by */
+	uint64_t serial;   /* 0: none yet */
 	uintptr_t to_sp;
 	uint32_t to_bp_slot;
 	uint32_t reach;    /* the highest slot */
@@ -50,6 +53,11 @@ struct vs_unwind_memo {
 	uint64_t tags[VS_UNWIND_MEMO_NR_RUNS];
 	struct vs_unwind_memo_run runs[VS_UNWIND_MEMO_NR_RUNS];
 	uint32_t next_way; /* where in its set the next run goes */
+	/* Of the rules that runs from first_serial on were made by (unwind_rules.h), inverted: so
+	 * that there is none at first. */
+	uint64_t no_seal;
+	uint64_t first_serial;
+	uint64_t last_serial;
 	/* Number of the run that a walk began with last time, by a few bits of its beginning. */
 	uint32_t starts[1u << VS_UNWIND_MEMO_START_BITS];
 };
@@ -68,14 +76,14 @@ VS_UNWIND_UNWATCHED static inline uint64_t vs_unwind_memo_compare(
 /* Whether a walk from here would read the same words as the one that the run was made from. */
 VS_UNWIND_UNWATCHED static inline bool vs_unwind_memo_fits(const struct vs_unwind_memo_run *run,
 							   const struct vs_unwind_state *from,
-							   uint64_t seal,
+							   uint64_t first_serial,
 							   const struct vs_unwind_window *window)
 {
 	uintptr_t sp = from->sp;
 	uint64_t difference = 0;
 
-	if (run->from.address != from->address || run->from.sp != sp || run->seal != seal ||
-	    ((run->from.bp ^ from->bp) & run->bp_mask) != 0 ||
+	if (run->from.address != from->address || run->from.sp != sp ||
+	    run->serial < first_serial || ((run->from.bp ^ from->bp) & run->bp_mask) != 0 ||
 	    !vs_unwind_memory_has(window, sp + run->reach))
 		return false;
 	/* No loop: with numbers that the compiler knows each word takes four instructions. */
@@ -95,13 +103,27 @@ VS_UNWIND_UNWATCHED static inline bool vs_unwind_memo_fits(const struct vs_unwin
 	return difference == 0;
 }
 
-/* Where the number of the run is kept that a walk is likely to begin with. */
+/*
+ * A walk begins: where the number of the run is kept that it is likely to begin with. What was made
+ * by rules that are forgotten by now is so from here on.
+ */
 static inline uint32_t *vs_unwind_memo_get_start(struct vs_unwind_memo *memo,
 						 const struct vs_unwind_state *from)
 {
+	uint64_t no_seal = ~vs_unwind_rules_get_seal();
+
+	if (__builtin_expect(memo->no_seal != no_seal, 0)) {
+		memo->first_serial = memo->last_serial + 1;
+		memo->no_seal = no_seal;
+	}
 	return &memo->starts[(from->address ^ from->sp << 16) * VS_UNWIND_RULES_MIX >>
 			     (64 - VS_UNWIND_MEMO_START_BITS)];
 }
+
+/* The run that begins here and fits, if it is remembered; else NULL. */
+struct vs_unwind_memo_run *vs_unwind_memo_recall(struct vs_unwind_memo *memo,
+						 const struct vs_unwind_state *from,
+						 const struct vs_unwind_window *window);
 
 /* The same as get, for a run whose number is not known. */
 struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
@@ -125,7 +147,7 @@ VS_UNWIND_UNWATCHED static inline struct vs_unwind_memo_run *vs_unwind_memo_get(
 	struct vs_unwind_window found_in;
 	struct vs_unwind_state found_from;
 
-	if (__builtin_expect(vs_unwind_memo_fits(run, from, vs_unwind_rules_get_seal(), window), 1))
+	if (__builtin_expect(vs_unwind_memo_fits(run, from, memo->first_serial, window), 1))
 		return run;
 	found_from = *from;
 	found_in = *window;

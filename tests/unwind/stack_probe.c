@@ -16,6 +16,7 @@ EXPORT void stack_probe_check(void);
 EXPORT uint64_t stack_probe_get_captures(void);
 EXPORT uint64_t stack_probe_get_frames(void);
 EXPORT uint64_t stack_probe_get_by_rules(void);
+EXPORT uint64_t stack_probe_get_recalls(void);
 EXPORT uint64_t stack_probe_get_different(void);
 EXPORT double stack_probe_time_ours(unsigned nr);
 EXPORT double stack_probe_time_libunwind(unsigned nr);
@@ -46,6 +47,11 @@ uint64_t stack_probe_get_frames(void)
 uint64_t stack_probe_get_by_rules(void)
 {
 	return stack_referee.nr_by_rules;
+}
+
+uint64_t stack_probe_get_recalls(void)
+{
+	return stack_referee.nr_recalls;
 }
 
 uint64_t stack_probe_get_different(void)

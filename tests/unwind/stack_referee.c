@@ -134,11 +134,50 @@ static void compare(const struct record *record, const struct vs_stack *stack)
 	print_difference(record, stack);
 }
 
+/* Paths that this thread has seen, and libunwind's frames of each. */
+#define NR_PATHS 65536u
+struct path {
+	struct vs_unwind_path path;
+	uint64_t sum; /* 0: none */
+};
+static _Thread_local struct path *paths;
+
+static uint64_t add_up(const struct record *record)
+{
+	uint64_t sum = 14695981039346656037u + record->nr_frames; /* FNV-1a, of words */
+
+	for (uint32_t i = 0; i < record->nr_frames; i++)
+		sum = (sum ^ record->frames[i]) * 1099511628211u;
+	return sum | 1;
+}
+
+/* The same path: the same frames. And only a whole stack has one. */
+static void compare_path(const struct record *record, const struct vs_unwind_path *path)
+{
+	uint64_t sum = add_up(record);
+	struct path *known;
+
+	if (!paths)
+		paths = mmap(NULL, NR_PATHS * sizeof(*paths), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (paths == MAP_FAILED)
+		return;
+	stack_referee.nr_recalls++;
+	known = &paths[path->a % NR_PATHS];
+	if (record->is_cut || (known->sum && known->path.a == path->a && known->path.b == path->b &&
+			       known->sum != sum)) {
+		stack_referee.nr_different++;
+		fprintf(stderr, "a path means two stacks, or one that is cut\n");
+	}
+	*known = (struct path){*path, sum};
+}
+
 __attribute__((noinline, section("referee_hook"))) void stack_referee_check(void)
 {
 	struct vs_thread_state *self = vs_thread_self();
 	struct record *record = get_record();
 	uint64_t frames[VS_STACK_MAX + 1];
+	struct vs_unwind_path path;
 	struct vs_stack stack;
 	uint32_t nr_frames;
 
@@ -151,6 +190,8 @@ __attribute__((noinline, section("referee_hook"))) void stack_referee_check(void
 	walk_on(record);
 	self->base.frame = __builtin_frame_address(0);
 	for (int i = 0; i < STACK_REFEREE_REPEATS; i++) {
+		if (vs_stack_recall(self, &path))
+			compare_path(record, &path);
 		vs_stack_capture(self, &stack);
 		compare(record, &stack);
 	}

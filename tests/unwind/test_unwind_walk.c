@@ -236,6 +236,106 @@ static void test_a_stack_that_goes_in_circles(void **state)
 	assert_int_equal(nr_frames, 1);
 }
 
+/* ---- What was walked before ------------------------------------------------------------------ */
+
+/* On the thread's own stack, the only one that is recalled. Ends where the code says so. */
+static void make_whole(unsigned nr)
+{
+	thread->own.window = stack.window;
+	make(nr, (uint64_t)(uintptr_t)unwind_asm_by_register);
+}
+
+static bool recall(uint32_t max_frames, struct vs_unwind_path *path)
+{
+	bool result;
+
+	errno = 77;
+	result = vs_unwind_recall(thread, stack.words, max_frames, path);
+	assert_int_equal(errno, 77);
+	return result;
+}
+
+static bool is_same(const struct vs_unwind_path *a, const struct vs_unwind_path *b)
+{
+	return a->a == b->a && a->b == b->b;
+}
+
+static void test_a_stack_is_recalled_after_it_was_walked_and_not_before(void **state)
+{
+	struct vs_unwind_path first, second;
+
+	(void)state;
+	for (unsigned nr = 2; nr < MAX_FRAMES; nr++) {
+		make_whole(nr);
+		assert_false(recall(MAX_FRAMES, &first));
+		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
+		assert_true(recall(MAX_FRAMES, &first));
+		assert_true(recall(nr, &second));
+		assert_true(is_same(&first, &second));
+		assert_false(recall(nr - 1, &second));
+		vs_unwind_rules_forget(); /* so that none is a part of the next one */
+	}
+}
+
+static void test_another_frame_is_another_path(void **state)
+{
+	struct vs_unwind_path before, after;
+
+	(void)state;
+	make_whole(40);
+	walk(MAX_FRAMES);
+	assert_true(recall(MAX_FRAMES, &before));
+	for (unsigned i = 1; i < 39; i++) {
+		uint64_t kept = stack.words[1 + 2 * i];
+
+		stack.words[1 + 2 * i] = fake_stack_return_by_slots(&stack, 195, 1);
+		assert_false(recall(MAX_FRAMES, &after));
+		walk(MAX_FRAMES);
+		assert_true(recall(MAX_FRAMES, &after));
+		assert_false(is_same(&before, &after));
+		stack.words[1 + 2 * i] = kept;
+	}
+	walk(MAX_FRAMES);
+	assert_true(recall(MAX_FRAMES, &after));
+}
+
+static void test_unloading_makes_a_path_another_one(void **state)
+{
+	struct vs_unwind_path before, after;
+
+	(void)state;
+	make_whole(10);
+	walk(MAX_FRAMES);
+	assert_true(recall(MAX_FRAMES, &before));
+	vs_unwind_rules_forget();
+	assert_false(recall(MAX_FRAMES, &after));
+	walk(MAX_FRAMES);
+	assert_true(recall(MAX_FRAMES, &after));
+	assert_false(is_same(&before, &after));
+}
+
+static void test_what_is_not_whole_is_not_recalled(void **state)
+{
+	struct vs_unwind_path path;
+
+	(void)state;
+	thread->own.window = stack.window;
+	make(10, fake_stack_return_to_nowhere(&stack));
+	walk(MAX_FRAMES);
+	assert_false(recall(MAX_FRAMES, &path));
+}
+
+static void test_another_stack_is_not_recalled(void **state)
+{
+	struct vs_unwind_path path;
+
+	(void)state;
+	make_whole(10);
+	thread->own.window.size = 0;
+	assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
+	assert_false(recall(MAX_FRAMES, &path));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +350,11 @@ int main(void)
 		TEST(test_a_frame_that_is_none),
 		TEST(test_what_a_signal_interrupted),
 		TEST(test_a_stack_that_goes_in_circles),
+		TEST(test_a_stack_is_recalled_after_it_was_walked_and_not_before),
+		TEST(test_another_frame_is_another_path),
+		TEST(test_unloading_makes_a_path_another_one),
+		TEST(test_what_is_not_whole_is_not_recalled),
+		TEST(test_another_stack_is_not_recalled),
 #undef TEST
 	};
 
