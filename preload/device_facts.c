@@ -3,6 +3,16 @@
 #include "captures.h"
 #include "recorder.h"
 
+/*
+ * What the driver said of the context that was current last, so that it need not be asked about it
+ * again. initial-exec: the general model may allocate at a thread's first use.
+ */
+static _Thread_local struct {
+	uint64_t context; /* 0: none yet */
+	uint64_t nr_forgotten;
+	struct vs_device_place place;
+} last __attribute__((tls_model("initial-exec")));
+
 static uint32_t get_current(const struct vs_real *real)
 {
 	CUdevice device = -1;
@@ -28,6 +38,39 @@ uint32_t vs_device_facts_get_context(const struct vs_real *real)
 	if (!real->cuCtxGetCurrent || real->cuCtxGetCurrent(&context) != CUDA_SUCCESS)
 		return 0;
 	return vs_recorder_context((uintptr_t)context);
+}
+
+static __attribute__((noinline)) struct vs_device_place find_place(const struct vs_real *real,
+								   uint64_t context,
+								   uint64_t nr_forgotten)
+{
+	struct vs_device_place place = {get_current(real), vs_recorder_context(context)};
+
+	if (context && place.device != VS_NO_DEVICE) {
+		last.context = context;
+		last.nr_forgotten = nr_forgotten;
+		last.place = place;
+	}
+	return place;
+}
+
+struct vs_device_place vs_device_facts_get_place(const struct vs_real *real)
+{
+	/* First: one that is forgotten meanwhile may have another meaning when it is met again. */
+	uint64_t nr_forgotten = vs_recorder_get_nr_forgotten_contexts();
+	struct vs_device_place place;
+	CUcontext current = NULL;
+	uint64_t context = 0;
+
+	if (real->cuCtxGetCurrent && real->cuCtxGetCurrent(&current) == CUDA_SUCCESS)
+		context = (uintptr_t)current;
+	if (__builtin_expect(
+		    context && context == last.context && nr_forgotten == last.nr_forgotten, 1))
+		place = last.place;
+	else
+		place = find_place(real, context, nr_forgotten);
+	vs_device_facts_define(real, place.device);
+	return place;
 }
 
 uint32_t vs_device_facts_get_of_stream(const struct vs_real *real, CUstream stream)
@@ -66,15 +109,13 @@ static uint32_t get_compute_capability(const struct vs_real *real, CUdevice devi
 	return (uint32_t)(major * 10 + minor);
 }
 
-void vs_device_facts_define(const struct vs_real *real, uint32_t device)
+static __attribute__((noinline)) void define(const struct vs_real *real, uint32_t device)
 {
 	CUdevice ordinal = (CUdevice)device;
 	CUuuid uuid = {{0}};
 	char name[128] = "";
 	size_t total_size = 0;
 
-	if (device == VS_NO_DEVICE || vs_recorder_has_device(device))
-		return;
 	if (!real->cuDeviceGetName ||
 	    real->cuDeviceGetName(name, sizeof(name), ordinal) != CUDA_SUCCESS)
 		name[0] = '\0';
@@ -84,6 +125,12 @@ void vs_device_facts_define(const struct vs_real *real, uint32_t device)
 		(void)real->cuDeviceGetUuid(&uuid, ordinal);
 	vs_recorder_define_device(device, name, total_size, get_compute_capability(real, ordinal),
 				  (const uint8_t *)uuid.bytes, is_simulated(real));
+}
+
+void vs_device_facts_define(const struct vs_real *real, uint32_t device)
+{
+	if (__builtin_expect(device != VS_NO_DEVICE && !vs_recorder_has_device(device), 0))
+		define(real, device);
 }
 
 void vs_device_facts_get_memory(const struct vs_real *real, uint32_t device, uint64_t *free_size,

@@ -6,6 +6,14 @@
 /* What the hooks ask the driver about devices. Any thread; all answers are "not known" on failure.
  */
 
+struct vs_device_place {
+	uint32_t device;  /* VS_NO_DEVICE without a context */
+	uint32_t context; /* the recorder's number of it, 0 without one */
+};
+
+/* The current context and its device, which is defined in the trace. */
+struct vs_device_place vs_device_facts_get_place(const struct vs_real *real);
+
 /* Device of the current context, defined in the trace; VS_NO_DEVICE without a context. */
 uint32_t vs_device_facts_get_current(const struct vs_real *real);
 

@@ -16,6 +16,7 @@ static struct pool {
 
 /* 0: nobody has used it yet. */
 static _Atomic uint64_t default_pools[MAX_DEVICES];
+atomic_bool vs_driver_pools_have_default;
 
 static struct pool *get_pool(uint64_t handle)
 {
@@ -70,6 +71,7 @@ static void learn_default(const struct vs_real *real, uint32_t device)
 	    real->cuDeviceGetDefaultMemPool(&pool, (CUdevice)device) != CUDA_SUCCESS)
 		return;
 	atomic_store(&default_pools[device], (uintptr_t)pool);
+	atomic_store(&vs_driver_pools_have_default, true);
 }
 
 void vs_driver_pools_sample(struct vs_call *call, uint64_t pool, uint32_t device)

@@ -1,6 +1,8 @@
 #ifndef VS_DRIVER_POOLS_H
 #define VS_DRIVER_POOLS_H
 
+#include <stdatomic.h>
+
 #include "hooks.h"
 
 /*
@@ -11,6 +13,15 @@
 
 /* A pool that the calling thread has just used: it exists. */
 void vs_driver_pools_sample(struct vs_call *call, uint64_t pool, uint32_t device);
+
+/* Set for good as soon as any device's default pool is known. */
+extern atomic_bool vs_driver_pools_have_default;
+
+/* Whether the next one may have something to do. */
+static inline bool vs_driver_pools_has_default(void)
+{
+	return atomic_load_explicit(&vs_driver_pools_have_default, memory_order_relaxed);
+}
 
 /*
  * A device's default pool, if memory was ever taken from it. Only the default one: it is never

@@ -35,28 +35,9 @@ static void clear_books(struct vs_thread_state *self)
 	self->base.nr_driver = 0;
 }
 
-struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const void *frame)
+static inline struct vs_thread *push_hook(struct vs_thread *self, enum vs_guard_level level,
+					  uint32_t api, const void *frame)
 {
-	struct vs_thread_state *state = vs_thread_self();
-	struct vs_thread *self = &state->base;
-
-	if (__builtin_expect(!vs_lifecycle_is_begun(), 0))
-		vs_lifecycle_begin();
-	if (!vs_lifecycle_is_recording())
-		return NULL;
-	if (level != VS_GUARD_POOL && vs_lifecycle_settings()->no_hooks)
-		return NULL;
-	if (__builtin_expect(self->is_inside, 0)) {
-		if (!state->inside || !was_left(state->inside, frame)) {
-			/* A signal handler that calls CUDA, in the middle of a record. */
-			if (level != VS_GUARD_RUNTIME)
-				vs_recorder_lose_event();
-			return NULL;
-		}
-		clear_books(state);
-	} else if (self->depth > 0 && __builtin_expect(was_left(self->frame, frame), 0)) {
-		clear_books(state);
-	}
 	if (self->depth++ == 0) {
 		self->api = api;
 		self->frame = frame;
@@ -65,6 +46,50 @@ struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const 
 	if (level == VS_GUARD_DRIVER)
 		self->nr_driver++;
 	return self;
+}
+
+/* Whether hooks of this level are to record anything. */
+static inline bool is_wanted(enum vs_guard_level level)
+{
+	return vs_lifecycle_is_recording() &&
+	       (level == VS_GUARD_POOL || !vs_lifecycle_settings()->no_hooks);
+}
+
+/* All that is not a thread's outermost hook in a program that is being recorded. */
+static __attribute__((noinline)) struct vs_thread *enter_otherwise(struct vs_thread_state *state,
+								   enum vs_guard_level level,
+								   uint32_t api, const void *frame)
+{
+	struct vs_thread *self = &state->base;
+
+	if (!vs_lifecycle_is_begun())
+		vs_lifecycle_begin();
+	if (!is_wanted(level))
+		return NULL;
+	if (self->is_inside) {
+		if (!state->inside || !was_left(state->inside, frame)) {
+			/* A signal handler that calls CUDA, in the middle of a record. */
+			if (level != VS_GUARD_RUNTIME)
+				vs_recorder_lose_event();
+			return NULL;
+		}
+		clear_books(state);
+	} else if (self->depth > 0 && was_left(self->frame, frame)) {
+		clear_books(state);
+	}
+	return push_hook(self, level, api, frame);
+}
+
+struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const void *frame)
+{
+	struct vs_thread_state *state = vs_thread_self();
+	struct vs_thread *self = &state->base;
+
+	if (__builtin_expect(vs_lifecycle_is_begun() && is_wanted(level) && !self->is_inside &&
+				     self->depth == 0,
+			     1))
+		return push_hook(self, level, api, frame);
+	return enter_otherwise(state, level, api, frame);
 }
 
 void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)

@@ -16,8 +16,8 @@
  * inside the recorder itself (the drain thread, an unwinder that allocates), or this is a child
  * that has not started its own recording. A hook then makes the real call and nothing else.
  *
- * errno is saved on enter and put back on leave of the outermost hook's own work; a hook calls the
- * real function with the errno its caller had, and returns with the errno the real function left.
+ * Both keep errno: a hook calls the real function with the errno its caller had, and returns with
+ * the errno the real function left.
  */
 enum vs_guard_level {
 	VS_GUARD_RUNTIME, /* cuda*: gives the name; records only what no driver hook saw */

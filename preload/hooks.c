@@ -20,41 +20,43 @@ static _Atomic uint32_t numbers[VS_NR_HOOKS];
 /* initial-exec: the general model may allocate at a thread's first use. */
 static _Thread_local uint64_t nr_driver_calls __attribute__((tls_model("initial-exec")));
 
-static uint32_t get_number(enum vs_hook hook)
+static __attribute__((noinline)) uint32_t ask_number(enum vs_hook hook)
+{
+	int error_number = errno;
+	uint32_t number = vs_recorder_name(names[hook]);
+
+	atomic_store_explicit(&numbers[hook], number, memory_order_relaxed);
+	errno = error_number;
+	return number;
+}
+
+static inline uint32_t get_number(enum vs_hook hook)
 {
 	uint32_t number = atomic_load_explicit(&numbers[hook], memory_order_relaxed);
 
-	if (!number) {
-		number = vs_recorder_name(names[hook]);
-		atomic_store_explicit(&numbers[hook], number, memory_order_relaxed);
-	}
-	return number;
+	return __builtin_expect(number != 0, 1) ? number : ask_number(hook);
 }
 
 struct vs_call vs_hooks_enter_driver(enum vs_hook hook, const void *frame)
 {
-	int error_number = errno;
 	struct vs_call call = {.real = vs_real_get()};
 
 	nr_driver_calls++;
 	call.self = vs_guard_enter(VS_GUARD_DRIVER, get_number(hook), frame);
 	call.is_recording = call.self && call.real && vs_guard_is_outermost_driver(call.self);
-	errno = error_number;
 	return call;
 }
 
 CUresult vs_hooks_leave_driver(struct vs_call *call, CUresult result)
 {
-	int error_number = errno;
-
 	if (call->self)
 		vs_guard_leave(call->self, VS_GUARD_DRIVER);
-	errno = error_number;
 	return result;
 }
 
-static void note_failure(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
-			 uint32_t device, uint64_t size, uint32_t pool)
+static __attribute__((noinline)) void note_failure(struct vs_call *call, CUresult result,
+						   enum vs_memory_kind kind, uint32_t device,
+						   uint64_t size, uint32_t pool)
 {
 	uint64_t free_size, total_size;
 
@@ -67,18 +69,19 @@ void vs_hooks_note_alloc(struct vs_call *call, CUresult result, enum vs_memory_k
 			 uint64_t address, uint64_t size)
 {
 	int error_number = errno;
-	uint32_t device;
+	struct vs_device_place place;
 
 	if (!call->is_recording)
 		return;
-	device = vs_device_facts_get_current(call->real);
+	place = vs_device_facts_get_place(call->real);
 	/* Before the allocation: it may have taken what a pool had let go. */
-	vs_driver_pools_sample_default(call, device);
+	if (vs_driver_pools_has_default())
+		vs_driver_pools_sample_default(call, place.device);
 	if (result == CUDA_SUCCESS)
-		vs_recorder_add_alloc(call->self, kind, device, address, size, VS_NO_ID,
-				      vs_device_facts_get_context(call->real));
+		vs_recorder_add_alloc(call->self, kind, place.device, address, size, VS_NO_ID,
+				      place.context);
 	else
-		note_failure(call, result, kind, device, size, VS_NO_ID);
+		note_failure(call, result, kind, place.device, size, VS_NO_ID);
 	errno = error_number;
 }
 
@@ -115,12 +118,12 @@ void vs_hooks_note_free(struct vs_call *call, enum vs_memory_kind kind, uint64_t
 	errno = error_number;
 }
 
-void vs_hooks_note_free_result(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
+void vs_hooks_note_failed_free(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
 			       uint64_t address)
 {
 	int error_number = errno;
 
-	if (call->is_recording && address && result != CUDA_SUCCESS)
+	if (call->is_recording && address)
 		vs_recorder_take_back_free(call->self, kind, address, result);
 	errno = error_number;
 }

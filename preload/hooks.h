@@ -80,8 +80,14 @@ void vs_hooks_note_alloc_on(struct vs_call *call, CUresult result, enum vs_memor
  * CUDA takes several kinds by one function (cuMemFree, cuMemFreeAsync): the address decides.
  */
 void vs_hooks_note_free(struct vs_call *call, enum vs_memory_kind kind, uint64_t address);
-void vs_hooks_note_free_result(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
+void vs_hooks_note_failed_free(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
 			       uint64_t address);
+static inline void vs_hooks_note_free_result(struct vs_call *call, CUresult result,
+					     enum vs_memory_kind kind, uint64_t address)
+{
+	if (__builtin_expect(result != CUDA_SUCCESS, 0))
+		vs_hooks_note_failed_free(call, result, kind, address);
+}
 
 /*
  * The runtime's own word, for calls that succeeded without reaching a hook of the driver: a runtime

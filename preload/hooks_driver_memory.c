@@ -46,21 +46,27 @@ VS_API CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, un
 	return vs_hooks_leave_driver(&call, result);
 }
 
+/* The default pool of the current device. Keeps errno. */
+static __attribute__((noinline)) void sample_current(struct vs_call *call)
+{
+	int error_number = errno;
+
+	vs_driver_pools_sample_default(call, vs_device_facts_get_current(call->real));
+	errno = error_number;
+}
+
 /* Takes memory of all kinds but host memory, that of pools included. */
 VS_API CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
 {
 	struct vs_call call = VS_ENTER_DRIVER(cuMemFree_v2);
-	int error_number;
 	CUresult result;
 
 	vs_hooks_note_free(&call, VS_MEMORY_DEVICE, dptr);
 	result = VS_CALL_DRIVER(&call, cuMemFree_v2, dptr);
 	vs_hooks_note_free_result(&call, result, VS_MEMORY_DEVICE, dptr);
-	error_number = errno;
 	/* It waits for all work of the device: a pool may let go of memory meanwhile. */
-	if (call.is_recording && dptr)
-		vs_driver_pools_sample_default(&call, vs_device_facts_get_current(call.real));
-	errno = error_number;
+	if (call.is_recording && dptr && vs_driver_pools_has_default())
+		sample_current(&call);
 	return vs_hooks_leave_driver(&call, result);
 }
 

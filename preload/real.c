@@ -1,5 +1,6 @@
 #include "real.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -64,16 +65,23 @@ const struct vs_real *vs_real_adopt(const struct vs_loaded_object *object)
 	return is_same(before, object) ? before : NULL;
 }
 
+static __attribute__((noinline)) const struct vs_real *find_driver(void)
+{
+	const struct vs_real *real = NULL;
+	struct vs_loaded_object object;
+	int error_number = errno;
+
+	if (vs_loaded_object_find(DRIVER_SONAME, &object) && vs_real_is_driver(&object))
+		real = vs_real_adopt(&object);
+	errno = error_number;
+	return real;
+}
+
 const struct vs_real *vs_real_get(void)
 {
 	const struct vs_real *real = atomic_load_explicit(&current, memory_order_acquire);
-	struct vs_loaded_object object;
 
-	if (real)
-		return real;
-	if (!vs_loaded_object_find(DRIVER_SONAME, &object) || !vs_real_is_driver(&object))
-		return NULL;
-	return vs_real_adopt(&object);
+	return __builtin_expect(real != NULL, 1) ? real : find_driver();
 }
 
 void vs_real_check(void)

@@ -14,7 +14,8 @@ struct vs_real {
 
 /*
  * The driver of this process: the one somebody looked a function up in, else the libcuda.so.1 that
- * is loaded; NULL without one. What it points to never changes and is never freed. Any thread.
+ * is loaded; NULL without one. What it points to never changes and is never freed. Any thread;
+ * errno is kept.
  */
 const struct vs_real *vs_real_get(void);
 

@@ -33,6 +33,7 @@ struct numbers {
 	uint32_t nr_handles;
 };
 static struct numbers contexts, pools;
+static _Atomic uint64_t nr_forgotten_contexts;
 
 static const char *const kinds[] = {
 #define VS_MEMORY_KIND(NAME, text) text,
@@ -136,7 +137,6 @@ struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const 
 	}
 	if (level == VS_GUARD_DRIVER)
 		thread.nr_driver++;
-	spoil();
 	return &thread;
 }
 
@@ -145,7 +145,6 @@ void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
 	self->depth--;
 	if (level == VS_GUARD_DRIVER)
 		self->nr_driver--;
-	spoil();
 }
 
 uint32_t vs_recorder_name(const char *text)
@@ -237,7 +236,13 @@ uint32_t vs_recorder_context(uint64_t handle)
 void vs_recorder_forget_context(uint64_t handle)
 {
 	forget(&contexts, handle);
+	nr_forgotten_contexts++;
 	spoil();
+}
+
+uint64_t vs_recorder_get_nr_forgotten_contexts(void)
+{
+	return nr_forgotten_contexts;
 }
 
 uint32_t vs_recorder_driver_pool(uint64_t handle, uint32_t device)

@@ -5,6 +5,7 @@
 #include "event_lines.h"
 #include "hooks_cmocka.h"
 #include "paper_table.h"
+#include "recorder.h"
 
 #define STREAM ((CUstream)0x5)
 
@@ -114,6 +115,45 @@ static void test_contexts_are_told_apart(void **state)
 	assert_int_equal(vs_device_facts_get_context(&real), first);
 }
 
+static void assert_place(uint32_t device, uint32_t context)
+{
+	struct vs_device_place place = vs_device_facts_get_place(&real);
+
+	assert_int_equal(place.device, device);
+	assert_int_equal(place.context, context);
+}
+
+static void test_place_is_that_of_the_current_context(void **state)
+{
+	uint32_t first = vs_device_facts_get_context(&real), second;
+
+	(void)state;
+	assert_place(0, first);
+	assert_place(0, first);
+	vs_paper_table.context = 0xc1;
+	vs_paper_table.device = 2;
+	second = vs_device_facts_get_context(&real);
+	assert_place(2, second);
+	vs_paper_table.context = 0;
+	vs_paper_table.device = -1;
+	assert_place(VS_NO_DEVICE, 0);
+	vs_paper_table.context = 0xc0;
+	vs_paper_table.device = 0;
+	assert_place(0, first);
+}
+
+static void test_place_of_a_context_that_came_anew_is_asked_for_anew(void **state)
+{
+	uint32_t first = vs_device_facts_get_context(&real);
+
+	(void)state;
+	assert_place(0, first);
+	vs_recorder_forget_context(vs_paper_table.context);
+	vs_paper_table.device = 1; /* the same handle, on another device */
+	assert_place(1, vs_device_facts_get_context(&real));
+	assert_int_not_equal(vs_device_facts_get_context(&real), first);
+}
+
 /* ---- Streams ---- */
 
 static void test_stream_has_a_device_of_its_own(void **state)
@@ -206,6 +246,8 @@ int main(void)
 		TEST(test_driver_without_the_functions_names_nothing),
 		TEST(test_thread_without_a_context_has_no_device),
 		TEST(test_contexts_are_told_apart),
+		TEST(test_place_is_that_of_the_current_context),
+		TEST(test_place_of_a_context_that_came_anew_is_asked_for_anew),
 		TEST(test_stream_has_a_device_of_its_own),
 		TEST(test_default_streams_are_on_the_current_device),
 		TEST(test_stream_that_the_driver_does_not_know_is_on_the_current_device),

@@ -153,6 +153,7 @@ static void test_failure_is_told_with_what_was_free(void **state)
 	vs_event_lines_expect("fail device 0 100 2 0/0 pool=0 cuMemAlloc_v2");
 	vs_captures_end();
 	vs_paper_table.device = -1;
+	vs_paper_table.context = 0;
 	assert_int_equal(hooked_alloc(&address, 100), CUDA_ERROR_OUT_OF_MEMORY);
 	vs_event_lines_expect("fail device -1 100 2 0/0 pool=0 cuMemAlloc_v2");
 	vs_event_lines_expect_none();
