@@ -7,7 +7,7 @@
  * the time that such programs take, --fast: none.
  *
  * Prints "events N", and
- *   --rss    after each million: "rss EVENTS BYTES", once the recorder has caught up;
+ *   --rss    after each million: "rss EVENTS OWN MAPPED", once the recorder has caught up;
  *   --drain  "drain CPU_NS WALL_NS": what its thread used for all events, and when it was through.
  */
 #include <math.h>
@@ -53,7 +53,8 @@ static size_t nr_ops;
 
 static uint64_t nr_events, nr_wanted;
 static bool is_fast, has_rss, has_drain;
-static size_t rss[MAX_SAMPLES], nr_rss;
+static struct vs_process_watch_memory rss[MAX_SAMPLES];
+static size_t nr_rss;
 
 static uint64_t draw(uint64_t below)
 {
@@ -90,8 +91,8 @@ static void sample_rss(void)
 		return;
 	vs_process_watch_sleep_ms(SETTLE_MS);
 	/* Once more than needed: asking loads pages of libc, the first time. */
-	(void)vs_process_watch_get_rss();
-	rss[nr_rss++] = vs_process_watch_get_rss();
+	(void)vs_process_watch_get_memory();
+	rss[nr_rss++] = vs_process_watch_get_memory();
 }
 
 static void make_event(const struct op *op, uint64_t gap_ns)
@@ -259,7 +260,7 @@ int main(int argc, char **argv)
 		roam();
 	printf("events %llu\n", (unsigned long long)nr_events);
 	for (size_t i = 0; i < nr_rss; i++)
-		printf("rss %zu %zu\n", (i + 1) * MILLION, rss[i]);
+		printf("rss %zu %zu %zu\n", (i + 1) * MILLION, rss[i].own, rss[i].mapped);
 	if (has_drain)
 		print_drain(start_ns);
 	return 0;

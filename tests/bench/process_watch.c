@@ -41,14 +41,21 @@ static void read_start(const char *path, char *text, size_t text_size)
 		close(fd);
 }
 
-size_t vs_process_watch_get_rss(void)
+struct vs_process_watch_memory vs_process_watch_get_memory(void)
 {
+	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+	struct vs_process_watch_memory memory = {0, 0};
+	size_t resident;
 	char text[128];
-	const char *second;
+	char *at;
 
+	/* All pages, the resident ones, those of them that are of files: proc(5). */
 	read_start("/proc/self/statm", text, sizeof(text));
-	second = strchr(text, ' ');
-	return second ? strtoul(second, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+	(void)strtoul(text, &at, 10);
+	resident = strtoul(at, &at, 10) * page_size;
+	memory.mapped = strtoul(at, NULL, 10) * page_size;
+	memory.own = resident - memory.mapped;
+	return memory;
 }
 
 int vs_process_watch_find_drain(void)

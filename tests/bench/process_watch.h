@@ -10,8 +10,12 @@ uint64_t vs_process_watch_now_ns(void);
 
 void vs_process_watch_sleep_ms(unsigned ms);
 
-/* Resident memory in bytes, shared mappings included. */
-size_t vs_process_watch_get_rss(void);
+/* Resident memory in bytes. */
+struct vs_process_watch_memory {
+	size_t own;    /* of the process alone */
+	size_t mapped; /* of files: programs, libraries, the recorder's log */
+};
+struct vs_process_watch_memory vs_process_watch_get_memory(void);
 
 /* Number of the recorder's own thread, which writes the trace; 0 if there is none. */
 int vs_process_watch_find_drain(void);
