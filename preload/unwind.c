@@ -142,6 +142,36 @@ static inline void take_frames(uint64_t *frames, size_t room, const struct vs_un
 		memcpy(frames, run->words, (nr < room ? nr : room) * sizeof(*frames));
 }
 
+/* On from the place that the first frame leads to, without the memo. */
+VS_UNWIND_UNWATCHED static __attribute__((noinline)) enum vs_unwind_end walk_plainly(
+	struct vs_unwind_own_stack *own, const struct place *start, uint64_t *frames,
+	uint32_t max_frames, uint32_t *nr_frames)
+{
+	struct place place = *start, copy;
+	struct vs_unwind_trail trail;
+	enum vs_unwind_end end;
+	uint32_t nr = 1;
+
+	while (nr < max_frames) {
+		if (vs_unwind_step(&place.state, &place.window,
+				   vs_unwind_rules_get(place.state.address), &trail)) {
+			if (!place.state.address)
+				break; /* as stacks end that are made by hand */
+			frames[nr++] = place.state.address;
+			continue;
+		}
+		copy = place;
+		if (!step_aside(own, &copy, &frames[nr], &end)) {
+			*nr_frames = nr;
+			return end;
+		}
+		nr++;
+		place = copy;
+	}
+	*nr_frames = nr;
+	return nr < max_frames ? VS_UNWIND_IS_WHOLE : VS_UNWIND_IS_DEEP;
+}
+
 VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *self,
 						      const void *frame, uint64_t *frames,
 						      uint32_t max_frames, uint32_t *nr_frames)
@@ -168,6 +198,11 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 	place.state.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN);
 	place.state.sp = start + VS_UNWIND_ARCH_FRAME_SIZE;
 	frames[nr++] = place.state.address;
+	if (__builtin_expect(self->memo.nr_plain, 0)) {
+		self->memo.nr_plain--;
+		copy = place;
+		return walk_plainly(&self->own, &copy, frames, max_frames, nr_frames);
+	}
 	likely = vs_unwind_memo_get_start(&self->memo, &place.state);
 	while (nr < max_frames) {
 		run = vs_unwind_memo_get(&self->memo, likely, &place.state, &place.window);
@@ -218,7 +253,7 @@ VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const v
 	struct vs_unwind_state state;
 	uint32_t *likely, nr = 1;
 
-	if (!VS_UNWIND_ARCH_IS_KNOWN ||
+	if (!VS_UNWIND_ARCH_IS_KNOWN || memo->nr_plain ||
 	    !vs_unwind_memory_has(&window, start + VS_UNWIND_ARCH_FRAME_BP) ||
 	    !vs_unwind_memory_has(&window, start + VS_UNWIND_ARCH_FRAME_RETURN))
 		return false;

@@ -159,6 +159,21 @@ static struct vs_unwind_memo_run *remember(struct vs_unwind_memo *memo, uint64_t
 	return run;
 }
 
+static void earn(struct vs_unwind_memo *memo)
+{
+	if (memo->credit < VS_UNWIND_MEMO_MOST_CREDIT)
+		memo->credit++;
+}
+
+static void pay(struct vs_unwind_memo *memo)
+{
+	memo->credit -= VS_UNWIND_MEMO_COST;
+	if (memo->credit >= 0)
+		return;
+	memo->credit = VS_UNWIND_MEMO_NEW_CREDIT;
+	memo->nr_plain = VS_UNWIND_MEMO_NR_PLAIN;
+}
+
 static struct vs_unwind_memo_run *recall(struct vs_unwind_memo *memo, uint64_t tag,
 					 const struct vs_unwind_state *from,
 					 const struct vs_unwind_window *window)
@@ -186,5 +201,10 @@ struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
 	uint64_t tag = make_tag(from);
 	struct vs_unwind_memo_run *run = recall(memo, tag, from, window);
 
-	return run ? run : remember(memo, tag, from, window);
+	if (run) {
+		earn(memo);
+		return run;
+	}
+	pay(memo);
+	return remember(memo, tag, from, window);
 }

@@ -27,6 +27,17 @@
 #define VS_UNWIND_MEMO_START_BITS 12
 #define VS_UNWIND_MEMO_NR_RUNS    ((1u << VS_UNWIND_MEMO_SET_BITS) * VS_UNWIND_MEMO_NR_WAYS)
 
+/*
+ * A program may have more stacks than can be remembered; to look for them in vain, and to remember
+ * what is forgotten before it comes again, takes longer than to walk. So a run that is found earns
+ * a credit, one that has to be made costs some, and when none is left so many walks are made
+ * without the memo before it gets another chance.
+ */
+#define VS_UNWIND_MEMO_MOST_CREDIT 64
+#define VS_UNWIND_MEMO_NEW_CREDIT  8
+#define VS_UNWIND_MEMO_COST        3
+#define VS_UNWIND_MEMO_NR_PLAIN    63
+
 /* bp at the end of a run is the one it began with. */
 #define VS_UNWIND_MEMO_NO_SLOT UINT32_MAX
 
@@ -58,6 +69,8 @@ struct vs_unwind_memo {
 	uint64_t no_seal;
 	uint64_t first_serial;
 	uint64_t last_serial;
+	int32_t credit;
+	uint32_t nr_plain; /* walks to be made without it */
 	/* Number of the run that a walk began with last time, by a few bits of its beginning. */
 	uint32_t starts[1u << VS_UNWIND_MEMO_START_BITS];
 };

@@ -242,6 +242,7 @@ static void test_a_stack_that_goes_in_circles(void **state)
 static void make_whole(unsigned nr)
 {
 	thread->own.window = stack.window;
+	thread->memo.credit = VS_UNWIND_MEMO_MOST_CREDIT;
 	make(nr, (uint64_t)(uintptr_t)unwind_asm_by_register);
 }
 
@@ -289,6 +290,7 @@ static void test_another_frame_is_another_path(void **state)
 		uint64_t kept = stack.words[1 + 2 * i];
 
 		stack.words[1 + 2 * i] = fake_stack_return_by_slots(&stack, 195, 1);
+		thread->memo.credit = VS_UNWIND_MEMO_MOST_CREDIT;
 		assert_false(recall(MAX_FRAMES, &after));
 		walk(MAX_FRAMES);
 		assert_true(recall(MAX_FRAMES, &after));
@@ -325,6 +327,58 @@ static void test_what_is_not_whole_is_not_recalled(void **state)
 	assert_false(recall(MAX_FRAMES, &path));
 }
 
+/* All that can end a walk ends one without the memo in the same way. */
+static void assert_same_without_memo(void)
+{
+	uint64_t kept[MAX_FRAMES + 1];
+	uint32_t nr_kept;
+	enum vs_unwind_end end;
+
+	thread->memo.nr_plain = 0;
+	thread->memo.credit = VS_UNWIND_MEMO_MOST_CREDIT;
+	end = walk(MAX_FRAMES);
+	memcpy(kept, frames, sizeof(kept));
+	nr_kept = nr_frames;
+	thread->memo.nr_plain = 1;
+	assert_int_equal(walk(MAX_FRAMES), end);
+	assert_int_equal(thread->memo.nr_plain, 0);
+	assert_int_equal(nr_frames, nr_kept);
+	assert_memory_equal(frames, kept, nr_kept * sizeof(frames[0]));
+}
+
+static void test_a_walk_without_the_memo_finds_the_same(void **state)
+{
+	(void)state;
+	for (unsigned nr = 1; nr < MAX_FRAMES + 20; nr++) {
+		make(nr, fake_stack_return_to_nowhere(&stack));
+		assert_same_without_memo();
+		make(nr, (uint64_t)(uintptr_t)unwind_asm_by_register);
+		assert_same_without_memo();
+		make(nr, (uint64_t)(uintptr_t)unwind_asm_by_expression + 6);
+		assert_same_without_memo();
+		if (nr > 1)
+			make(nr, 0);
+		assert_same_without_memo();
+	}
+}
+
+static void test_more_stacks_than_can_be_remembered_are_walked_without_the_memo(void **state)
+{
+	unsigned nr_plain = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++) {
+		make_whole(20);
+		thread->memo.credit = 0;
+		stack.words[1 + 2 * (1 + i % 18)] =
+			fake_stack_return_by_slots(&stack, 10 + i % 180, 1);
+		nr_plain += thread->memo.nr_plain > 0;
+		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
+		assert_first(20);
+	}
+	assert_true(nr_plain > 1500);
+}
+
 static void test_another_stack_is_not_recalled(void **state)
 {
 	struct vs_unwind_path path;
@@ -355,6 +409,8 @@ int main(void)
 		TEST(test_unloading_makes_a_path_another_one),
 		TEST(test_what_is_not_whole_is_not_recalled),
 		TEST(test_another_stack_is_not_recalled),
+		TEST(test_a_walk_without_the_memo_finds_the_same),
+		TEST(test_more_stacks_than_can_be_remembered_are_walked_without_the_memo),
 #undef TEST
 	};
 
