@@ -174,8 +174,10 @@ static void test_by_itself_there_is_color_on_terminals_that_can(void **state)
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY), file = open("/dev/null", O_WRONLY);
 
 	(void)state;
-	if (terminal < 0)
+	if (terminal < 0) {
+		print_message("there is no terminal to be had\n");
 		skip();
+	}
 	assert_true(wants_color(terminal, "xterm", NULL));
 	assert_true(wants_color(terminal, "xterm", "")); /* no-color.org: not if empty */
 	assert_false(wants_color(terminal, "xterm", "1"));

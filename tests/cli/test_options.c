@@ -327,8 +327,10 @@ static void test_width_is_that_of_the_terminal(void **state)
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
 
 	(void)state;
-	if (terminal < 0)
+	if (terminal < 0) {
+		print_message("there is no terminal to be had\n");
 		skip();
+	}
 	assert_int_equal(get_width_on(terminal, 77), 77);
 	assert_int_equal(get_width_on(terminal, 20), 40);
 	assert_int_equal(get_width_on(terminal, 0), 100);

@@ -282,8 +282,10 @@ static void need_rights(void)
 	struct statvfs system;
 
 	if (getuid() != 0 || statvfs(".", &system) < 0 || (system.f_flag & ST_NOSUID) ||
-	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) {
+		print_message("a program with foreign rights cannot be made here\n");
 		skip();
+	}
 }
 
 static enum vs_run_program_sight inspect_mode(uid_t uid, gid_t gid, mode_t mode)

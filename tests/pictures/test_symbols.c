@@ -112,8 +112,10 @@ static void test_older_split_and_compressed_dwarf_are_read(void **state)
 static void test_dwarf_of_clang_without_address_ranges_is_read(void **state)
 {
 	(void)state;
-	if (!shape_run_has("clang"))
+	if (!shape_run_has("clang")) {
+		print_message("there is no clang\n");
 		skip();
+	}
 	expect_all("clang");
 }
 
@@ -126,8 +128,10 @@ static void test_shared_library_has_lines(void **state)
 static void test_cpp_names_are_demangled(void **state)
 {
 	(void)state;
-	if (!shape_run_has("classes"))
+	if (!shape_run_has("classes")) {
+		print_message("there is no compiler for C++\n");
 		skip();
+	}
 	expect_all("classes");
 	expect_functions_only("classes_table");
 }

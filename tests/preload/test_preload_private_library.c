@@ -104,8 +104,10 @@ static void test_libunwind_walks_and_leaves_the_program_s_files_alone(void **sta
 	bool has_caller = false;
 
 	(void)state;
-	if (!vs_private_library_unwind())
-		skip(); /* ThreadSanitizer */
+	if (!vs_private_library_unwind()) {
+		print_message("ThreadSanitizer\n");
+		skip();
+	}
 	count_files(&nr_before, &highest_before);
 	found = walk(frames, 32, &caller);
 	for (int i = 0; i < found; i++)

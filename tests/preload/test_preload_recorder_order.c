@@ -440,7 +440,8 @@ static void test_a_thread_that_gets_no_memory_loses_its_event(void **state)
 
 	(void)state;
 #if defined(__SANITIZE_ADDRESS__)
-	skip(); /* it needs memory itself and gives up without */
+	print_message("AddressSanitizer needs memory itself and gives up without\n");
+	skip();
 #endif
 	pid = fork();
 	assert_true(pid >= 0);

@@ -73,8 +73,10 @@ static void check_company(struct shim_run *run, const char *library)
 {
 	char names[16][NAME_MAX + 1];
 
-	if (!library || SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED)
-		skip(); /* is not installed; sanitizers want no company */
+	if (!library || SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED) {
+		print_message("it is not installed, or a sanitizer wants no company\n");
+		skip();
+	}
 	run->also_loaded = library;
 	check_events(run);
 	for (int i = 0; i < 2; i++) {
@@ -131,11 +133,15 @@ static void test_a_program_with_foreign_rights_is_left_alone(void **state)
 	struct shim_run *run = *state;
 	struct statvfs fs;
 
-	if (getuid() != 0 || SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED)
-		skip(); /* cannot make one; does not start without its sanitizer's help */
+	if (getuid() != 0 || SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED) {
+		print_message("only root can make one, and not with a sanitizer\n");
+		skip();
+	}
 	assert_int_equal(statvfs(run->dir, &fs), 0);
-	if (fs.f_flag & ST_NOSUID)
-		skip(); /* nor can it be made here */
+	if (fs.f_flag & ST_NOSUID) {
+		print_message("such a program cannot be made here\n");
+		skip();
+	}
 	assert_true(copy_host(run, path));
 	assert_int_equal(chmod(run->dir, 0777), 0); /* it could write there */
 	run->program = path;

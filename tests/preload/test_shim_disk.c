@@ -41,8 +41,10 @@ static int tear_down(void **state)
 
 static void mount_or_skip(struct shim_run *run, const char *options)
 {
-	if (!shim_run_mount(run, options))
-		skip(); /* may not mount */
+	if (!shim_run_mount(run, options)) {
+		print_message("may not mount\n");
+		skip();
+	}
 }
 
 /* Numbers first to last of a thread's blocks are there. */

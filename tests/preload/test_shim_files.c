@@ -97,12 +97,16 @@ static void test_without_proc_everything_works(void **state)
 	struct shim_run *run = *state;
 	struct shim_trace *trace;
 
-	if (SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED)
-		skip(); /* sanitizers themselves need it to start */
+	if (SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED) {
+		print_message("sanitizers themselves need it to start\n");
+		skip();
+	}
 	run->prepare = be_without_proc;
 	SHIM_RUN(run, "host_files", "blocks", "1000");
-	if (is_skipped(run))
-		skip(); /* may not mount */
+	if (is_skipped(run)) {
+		print_message("may not mount\n");
+		skip();
+	}
 	shim_run_assert_fine(run);
 	trace = shim_run_read(run, NULL);
 	assert_true(trace->is_complete);

@@ -200,8 +200,10 @@ static void test_without_a_thread_the_end_writes_the_trace(void **state)
 {
 	struct shim_run *run = *state;
 
-	if (SHIM_IS_THREAD_SANITIZED)
-		skip(); /* it needs a thread itself */
+	if (SHIM_IS_THREAD_SANITIZED) {
+		print_message("ThreadSanitizer needs a thread itself\n");
+		skip();
+	}
 	run->prepare = refuse_threads;
 	SHIM_RUN(run, "host_disk", "noise", "60000");
 	shim_run_assert_one_line(run, "no thread can be had");
@@ -214,8 +216,10 @@ static void test_without_a_thread_what_the_log_cannot_hold_is_counted(void **sta
 	struct shim_run *run = *state;
 	struct shim_trace *trace;
 
-	if (SHIM_IS_THREAD_SANITIZED)
-		skip(); /* it needs a thread itself */
+	if (SHIM_IS_THREAD_SANITIZED) {
+		print_message("ThreadSanitizer needs a thread itself\n");
+		skip();
+	}
 	run->prepare = refuse_threads;
 	shim_run_add_env(run, "VRAMSCOPE_LOG_SIZE=1000000");
 	SHIM_RUN(run, "host_disk", "noise", "60000");
@@ -233,8 +237,10 @@ static void test_without_a_thread_a_limit_on_sizes_kills_nobody(void **state)
 {
 	struct shim_run *run = *state;
 
-	if (SHIM_IS_THREAD_SANITIZED)
-		skip(); /* it needs a thread itself */
+	if (SHIM_IS_THREAD_SANITIZED) {
+		print_message("ThreadSanitizer needs a thread itself\n");
+		skip();
+	}
 	run->prepare = refuse_threads;
 	SHIM_RUN(run, "host_limits", "small-files");
 	assert_done(run);
@@ -255,13 +261,17 @@ static void test_a_limit_on_processes_costs_the_thread_and_nothing_else(void **s
 {
 	struct shim_run *run = *state;
 
-	if (getuid() != 0 || SHIM_IS_THREAD_SANITIZED)
-		skip(); /* cannot be somebody else; it needs a thread itself */
+	if (getuid() != 0 || SHIM_IS_THREAD_SANITIZED) {
+		print_message("only root can be somebody else, and not with ThreadSanitizer\n");
+		skip();
+	}
 	run->prepare = be_one_too_many;
 	SHIM_RUN(run, "host_disk", "noise", "1000");
 	if (WIFEXITED(run->status) &&
-	    (WEXITSTATUS(run->status) == 77 || WEXITSTATUS(run->status) == 127))
-		skip(); /* nobody may not start our programs: they are somewhere private */
+	    (WEXITSTATUS(run->status) == 77 || WEXITSTATUS(run->status) == 127)) {
+		print_message("nobody may not start our programs: they are somewhere private\n");
+		skip();
+	}
 	shim_run_assert_one_line(run, "no thread can be had");
 	assert_done(run);
 	assert_all_there(run, 1000, true);
@@ -407,8 +417,10 @@ static void test_with_few_addresses_there_is_a_trace_or_a_line(void **state)
 	unsigned nr_recorded = 0, nr_said = 0;
 	char left[24];
 
-	if (SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED)
-		skip(); /* they need all the addresses there are */
+	if (SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED) {
+		print_message("sanitizers need all the addresses there are\n");
+		skip();
+	}
 	for (unsigned mib = 0; mib <= 90; mib += mib < 5 ? 1 : 2) {
 		shim_run_fini(run);
 		shim_run_init(run);
@@ -438,8 +450,10 @@ static void test_a_limit_on_addresses_that_leaves_some_costs_nothing(void **stat
 {
 	struct shim_run *run = *state;
 
-	if (SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED)
-		skip(); /* they need all the addresses there are */
+	if (SHIM_IS_ADDRESS_SANITIZED || SHIM_IS_THREAD_SANITIZED) {
+		print_message("sanitizers need all the addresses there are\n");
+		skip();
+	}
 	run->prepare = limit_to_512m_of_addresses;
 	SHIM_RUN(run, "host_disk", "noise", "50000");
 	shim_run_assert_fine(run);

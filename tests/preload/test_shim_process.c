@@ -113,9 +113,10 @@ static void test_children_that_libc_knows_nothing_of_do_not_touch_the_parents_tr
 {
 	struct shim_run *run = *state;
 
-	if (SHIM_IS_THREAD_SANITIZED)
-		skip(); /* it knows nothing of the child, either: takes threads for alive that are
-			   not */
+	if (SHIM_IS_THREAD_SANITIZED) {
+		print_message("ThreadSanitizer takes threads for alive that are not there\n");
+		skip();
+	}
 	run->is_parent = true;
 	SHIM_RUN(run, "host_process", "clones");
 	shim_run_assert_fine(run);
@@ -150,8 +151,10 @@ static void test_what_a_vforked_child_says_is_its_parents(void **state)
 {
 	struct shim_run *run = *state;
 
-	if (SHIM_IS_THREAD_SANITIZED)
-		skip(); /* makes a fork of it */
+	if (SHIM_IS_THREAD_SANITIZED) {
+		print_message("ThreadSanitizer makes a fork of it\n");
+		skip();
+	}
 	SHIM_RUN(run, "host_process", "vforks");
 	check_vforks(run, 1005);
 }
@@ -161,8 +164,10 @@ static void test_a_vforked_child_opens_no_trace_in_the_place_of_its_parent(void 
 {
 	struct shim_run *run = *state;
 
-	if (SHIM_IS_THREAD_SANITIZED)
-		skip(); /* makes a fork of it */
+	if (SHIM_IS_THREAD_SANITIZED) {
+		print_message("ThreadSanitizer makes a fork of it\n");
+		skip();
+	}
 	SHIM_RUN(run, "host_process", "vforks", "first");
 	check_vforks(run, 1000);
 }
@@ -269,8 +274,11 @@ static void test_the_last_thread_to_end_completes_the_trace(void **state)
 {
 	struct shim_run *run = *state;
 
-	if (SHIM_IS_THREAD_SANITIZED)
-		skip(); /* its own thread keeps the process alive, with us or without */
+	if (SHIM_IS_THREAD_SANITIZED) {
+		print_message(
+			"ThreadSanitizer's own thread keeps the process alive, with us or without\n");
+		skip();
+	}
 	/* The drain is a thread, too: it must not keep the process alive. */
 	check_end(run, "thread", true);
 	assert_true(WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0);

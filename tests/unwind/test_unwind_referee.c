@@ -230,8 +230,10 @@ static void test_cplusplus_and_its_exceptions(void **state)
 	void *library;
 
 	(void)state;
-	if (!path || !path[0])
-		skip(); /* no compiler for it */
+	if (!path || !path[0]) {
+		print_message("no compiler for it\n");
+		skip();
+	}
 	library = dlopen(path, RTLD_NOW);
 	assert_non_null(library);
 	*(void **)(void *)&run = dlsym(library, "unwind_cxx_run");

@@ -258,8 +258,10 @@ static void test_fewer_addresses_where_they_are_limited(void **state)
 {
 	(void)state;
 	/* Sanitizers need terabytes of addresses for themselves. */
-	if (SG_RIG_IS_SANITIZED)
+	if (SG_RIG_IS_SANITIZED) {
+		print_message("sanitizers need the addresses themselves\n");
 		skip();
+	}
 	SG_RIG_RUN("few_addresses", NULL);
 }
 
