@@ -30,8 +30,19 @@ def put_programs(*names):
     return measure_programs
 
 
+def judge_stacks(bench):
+    """What the referee says of a Python program: libunwind walks every stack that we capture."""
+    tests = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unwind")
+    found = glob.glob(os.path.join(bench.build, "tests", "unwind", "*stack_probe*.so"))
+    if not found:
+        raise NotBuilt("not built: stack_probe, which is for x86-64")
+    return run(Command((sys.executable, os.path.join(tests, "test_unwind_python.py"), found[0],
+                        bench.pick(1000, 40)))).output.strip()
+
+
 def measure_stack(bench):
     output, = run_programs(bench, "bench_stack")
+    judged = judge_stacks(bench)
     # A ratio is the last number of its line: of a depth in C, and of one in Python.
     known = re.findall(r"^vs_stack_recall .* ([\d.]+)$", output, re.M)
     in_c = re.findall(r"^vs_stack_capture .* ([\d.]+)$", output, re.M)
@@ -39,8 +50,9 @@ def measure_stack(bench):
     targets = [Target("stack capture, hot, against a frame-pointer walk", "2x",
                       f"{', '.join(known)} as recorded; {', '.join(in_c)} with all frames copied"),
                Target("stack capture in Python, against unw_backtrace", "0.4x",
-                      ", ".join(in_python))]
-    return Part(lines=["```", *output.splitlines(), "```"],
+                      f"{', '.join(in_python)}; {judged}")]
+    return Part(lines=["```", *output.splitlines(), "```", "",
+                       f"`test_unwind_python.py`, each compared with libunwind's steps: {judged}."],
                 targets=[target for target in targets if target.measured])
 
 

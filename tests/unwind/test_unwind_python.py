@@ -1,4 +1,7 @@
-"""Stacks of a real Python program, compared with libunwind's: test_unwind_python.py LIBRARY."""
+"""Stacks of a real Python program, compared with libunwind's.
+
+usage: test_unwind_python.py LIBRARY [ROUNDS]; 1,000 rounds are more than a million captures
+"""
 
 import asyncio
 import contextlib
@@ -11,8 +14,8 @@ import sys
 import threading
 import xml.parsers.expat
 
-NR_ROUNDS = 40
-MIN_CAPTURES = 40000
+NR_ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 40
+MIN_CAPTURES = 1000 * NR_ROUNDS
 
 probe = ctypes.CDLL(sys.argv[1])
 for name in ("captures", "frames", "by_rules", "recalls", "different"):
