@@ -15,9 +15,6 @@
 /* A thread in the middle of a record mostly needs nanoseconds more. */
 #define NR_SPINS 200
 
-/* If it needs this long, it does not run any more: stopped, or gone in a way we do not know of. */
-#define STUCK_NS UINT64_C(1000000000)
-
 /* How far a slot's ring was read. */
 struct cursor {
 	bool is_active;
@@ -186,16 +183,15 @@ static bool is_in_flight(const struct vs_live_slot *slot)
 }
 
 /* A thread that has been in one record for a second will not put it between others any more. */
-static bool is_stuck(struct cursor *cursor, const struct vs_live_slot *slot)
+static bool is_stuck(struct cursor *cursor, const struct vs_live_slot *slot, uint64_t now)
 {
 	uint32_t mark = atomic_load_explicit(&slot->mark, memory_order_relaxed);
-	uint64_t now = vs_clock_now_ns();
 
 	if (cursor->stuck_mark != mark) {
 		cursor->stuck_mark = mark;
 		cursor->stuck_ns = now;
 	}
-	return now - cursor->stuck_ns >= STUCK_NS;
+	return now - cursor->stuck_ns >= VS_MERGE_STUCK_NS;
 }
 
 /* The ticks that the record in flight cannot be below of. */
@@ -235,7 +231,7 @@ static void fill_heap(struct vs_merge *merge)
 		sift_down(merge, i - 1);
 }
 
-void vs_merge_look(struct vs_merge *merge)
+void vs_merge_look(struct vs_merge *merge, uint64_t now_ns)
 {
 	uint64_t old_horizon = merge->horizon;
 	uint64_t horizon = vs_clock_ticks();
@@ -252,7 +248,7 @@ void vs_merge_look(struct vs_merge *merge)
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) == VS_LIVE_SLOT_FREE)
 			continue;
 		start_cursor(cursor, slot);
-		if (is_in_flight(slot) && !is_stuck(cursor, slot)) {
+		if (is_in_flight(slot) && !is_stuck(cursor, slot, now_ns)) {
 			uint64_t bound = get_bound(merge, cursor, old_horizon);
 
 			merge->is_certain = false;

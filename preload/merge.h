@@ -20,11 +20,16 @@ struct vs_merge;
 VS_MUST_CHECK int vs_merge_create(struct vs_merge **merge, struct vs_live_log *log);
 void vs_merge_destroy(struct vs_merge *merge);
 
+/* If a thread needs this long for a record, it does not run any more: stopped, or gone in a way we
+ * do not know of. */
+#define VS_MERGE_STUCK_NS UINT64_C(1000000000)
+
 /*
  * Everything recorded before this call can be taken, except while some thread stays for long in the
- * middle of a record: then what is certainly older. Such a thread is waited for a moment only.
+ * middle of a record: then what is certainly older. Such a thread is waited for a moment only, and
+ * by now_ns, of the monotonic clock, for how long.
  */
-void vs_merge_look(struct vs_merge *merge);
+void vs_merge_look(struct vs_merge *merge, uint64_t now_ns);
 
 /*
  * The next record, with its place: number `sequence` of `ring`. False: that was all. Text and

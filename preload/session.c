@@ -25,8 +25,11 @@
 /* Of the log's chunks; the rest comes when it is needed. */
 #define FIRST_SIZE (8u << 20)
 
-/* How often the end is looked at again because a thread is in the middle of a record. */
-#define NR_LAST_CHANCE 1000
+/*
+ * For how long the end is looked at again because a thread is in the middle of a record. Less than
+ * what makes it one that is stuck: whoever may still write then finds a log to write to.
+ */
+#define LAST_CHANCE_NS (VS_MERGE_STUCK_NS / 5)
 
 /* A trace that grows slowly is written out now and then, for those who look at it alone. */
 #define FLUSH_NS UINT64_C(30000000000)
@@ -520,14 +523,14 @@ static void keep_room(void)
 }
 
 /* All records whose order is certain by now. False: the writer takes no more. */
-static bool take_published(void)
+static bool take_published(uint64_t now_ns)
 {
 	struct vs_record record;
 	uint64_t sequence;
 	uint32_t ring;
 
 	set_anchor();
-	vs_merge_look(session.merge);
+	vs_merge_look(session.merge, now_ns);
 	for (;;) {
 		/* Before the next one is taken: what is taken and not added is lost. */
 		if (vs_writer_is_full(session.writer)) {
@@ -551,7 +554,7 @@ bool vs_session_take(void)
 	if (session.is_given_up || !session.writer || !is_still_ours())
 		return false;
 	keep_room();
-	if (take_published() && is_time_to_flush())
+	if (take_published(vs_clock_now_ns()) && is_time_to_flush())
 		(void)flush();
 	/* Threads that have ended since the last flush. */
 	if (session.writer && !vs_writer_get_nr_pending(session.writer))
@@ -574,8 +577,10 @@ void vs_session_park(void)
 /* Whether all there is was handed to the writer; waits a little for threads that are late. */
 static bool take_rest(void)
 {
-	for (int i = 0; i < NR_LAST_CHANCE; i++) {
-		if (!is_still_ours() || !take_published())
+	uint64_t start_ns = vs_clock_now_ns(), now_ns;
+
+	for (now_ns = start_ns; now_ns - start_ns < LAST_CHANCE_NS; now_ns = vs_clock_now_ns()) {
+		if (!is_still_ours() || !take_published(now_ns))
 			return false;
 		if (vs_merge_is_empty(session.merge))
 			return true;

@@ -178,7 +178,7 @@ uint32_t log_double_get_nr(void)
 	uint32_t ring;
 
 	/* Nothing is given back: rings of a test stay short. */
-	vs_merge_look(taken.merge);
+	vs_merge_look(taken.merge, 1);
 	while (vs_merge_next(taken.merge, &record, &ring, &sequence)) {
 		assert_true(record.type < VS_RECORD_FIRST_EVENT || record.thread == ring);
 		if (record.type != VS_RECORD_STEP || record.step.number != FILLER)
