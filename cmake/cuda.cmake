@@ -4,11 +4,20 @@
 # where there is none, comes from NVIDIA's own packages on PyPI, once, into VS_HEADERS_DIR. This file
 # is the only place that decides; ./dev just configures.
 #
+# The stand-ins for libcudart have one release's ABI each. Their headers always come from PyPI, whatever
+# toolkit is installed: VS_CUDA_RELEASES below.
+#
 # Sets: cuda_headers, nvml_headers   interface targets with the (system) include directories
 #       VS_CUDA_INCLUDE_DIR          the directory with cuda.h
 #       VS_HAVE_NVCC, VS_NVCC        whether .cu files can be compiled, and by what
 #       VS_REAL_CUDART_DIR           the directory with NVIDIA's libcudart.so.13 and
 #                                    libcudart_static.a, or empty; for tests only
+#       VS_CUDA_RELEASES             major versions whose runtime headers are here, of 11 12 13
+#       and for each of them, R:
+#       cuda_headers_R               interface target: the runtime API as that release has it
+#       cuda_driver_headers          goes before it where cuda.h must be the one of our driver
+#       VS_CUDART_R_LIBRARY          NVIDIA's own libcudart of that release, or empty; for tests only
+#       VS_CUDART_R_MISSING          for a release that is not here: why
 
 set(VS_HEADERS_DIR ${CMAKE_SOURCE_DIR}/build/cuda-headers CACHE PATH
 	"Where header packages are unpacked when there is no complete CUDA toolkit")
@@ -36,13 +45,12 @@ function(has_all out dir)
 	set(${out} TRUE PARENT_SCOPE)
 endfunction()
 
-# Unpacks packages into VS_HEADERS_DIR/folder unless they are there. Sets out to the root that holds
-# include/ and lib/. A wheel is a zip file; nothing is installed and no dependency is followed.
+# Unpacks packages into VS_HEADERS_DIR/folder unless they are there, once for all presets. Sets out to
+# whether they are. A wheel is a zip file; nothing is installed and no dependency is followed.
 function(fetch_packages out folder)
 	set(dir ${VS_HEADERS_DIR}/${folder})
 	set(stamp ${dir}/packages.txt)
-	set(root ${dir}/nvidia/cu${VS_CUDA_MAJOR})
-	set(${out} ${root} PARENT_SCOPE)
+	set(${out} TRUE PARENT_SCOPE)
 	# Two presets may be configured at the same time.
 	file(MAKE_DIRECTORY ${VS_HEADERS_DIR})
 	file(LOCK ${VS_HEADERS_DIR} DIRECTORY GUARD FUNCTION)
@@ -57,13 +65,12 @@ function(fetch_packages out folder)
 	file(REMOVE_RECURSE ${dir})
 	file(MAKE_DIRECTORY ${dir})
 	execute_process(
-		COMMAND ${Python3_EXECUTABLE} -m pip download --quiet --no-deps
+		COMMAND ${Python3_EXECUTABLE} -m pip download --quiet --no-deps --retries 2
 			--only-binary :all: --disable-pip-version-check --dest ${dir} ${ARGN}
 		RESULT_VARIABLE failed)
 	if(failed)
-		message(FATAL_ERROR "pip could not download ${names}. Install a CUDA "
-			"${VS_CUDA_MAJOR} toolkit with its headers, or see to python3-pip and the "
-			"network, and run ./dev setup again.")
+		set(${out} FALSE PARENT_SCOPE)
+		return()
 	endif()
 	file(GLOB wheels ${dir}/*.whl)
 	foreach(wheel IN LISTS wheels)
@@ -71,6 +78,18 @@ function(fetch_packages out folder)
 	endforeach()
 	file(REMOVE ${wheels})
 	file(WRITE ${stamp} "${ARGN}") # last: it says that all of the above was done
+endfunction()
+
+# The same for what nothing can be built without. Sets out to the root that holds include/ and lib/.
+function(need_packages out folder)
+	fetch_packages(fetched ${folder} ${ARGN})
+	if(NOT fetched)
+		list(JOIN ARGN " " names)
+		message(FATAL_ERROR "pip could not download ${names}. Install a CUDA "
+			"${VS_CUDA_MAJOR} toolkit with its headers, or see to python3-pip and the "
+			"network, and run ./dev setup again.")
+	endif()
+	set(${out} ${VS_HEADERS_DIR}/${folder}/nvidia/cu${VS_CUDA_MAJOR} PARENT_SCOPE)
 endfunction()
 
 set(VS_HAVE_NVCC FALSE)
@@ -94,7 +113,7 @@ if(complete)
 	set(VS_CUDA_INCLUDE_DIR ${toolkit_include})
 	set(cuda_lib ${toolkit_lib})
 else()
-	fetch_packages(root cuda ${cuda_packages})
+	need_packages(root cuda ${cuda_packages})
 	set(VS_CUDA_INCLUDE_DIR ${root}/include)
 	set(cuda_lib ${root}/lib)
 endif()
@@ -104,7 +123,7 @@ if(complete)
 	set(nvml_include_dir ${toolkit_include})
 else()
 	# A folder of its own: it must not put a second cuda.h in front of the toolkit's.
-	fetch_packages(root nvml ${nvml_packages})
+	need_packages(root nvml ${nvml_packages})
 	set(nvml_include_dir ${root}/include)
 endif()
 
@@ -112,6 +131,60 @@ has_all(complete "${cuda_lib}" libcudart.so.${VS_CUDA_MAJOR} libcudart_static.a)
 set(VS_REAL_CUDART_DIR "")
 if(complete)
 	set(VS_REAL_CUDART_DIR ${cuda_lib})
+endif()
+
+# What a runtime needs from elsewhere: the driver API as our own driver has it, and the macros of
+# crt/host_defines.h, which 11 and 12 have in their compiler's package (60 MB for one file that says
+# nothing of the ABI). Nothing else of this release may be seen beside theirs: hence links.
+set(driver_include_dir ${CMAKE_BINARY_DIR}/driver-headers)
+set(crt_include_dir ${CMAKE_BINARY_DIR}/crt-headers)
+file(MAKE_DIRECTORY ${driver_include_dir} ${crt_include_dir})
+foreach(name cuda.h cudaTypedefs.h cudaProfiler.h cudaProfilerTypedefs.h)
+	file(CREATE_LINK ${VS_CUDA_INCLUDE_DIR}/${name} ${driver_include_dir}/${name} SYMBOLIC)
+endforeach()
+file(CREATE_LINK ${VS_CUDA_INCLUDE_DIR}/crt ${crt_include_dir}/crt SYMBOLIC)
+add_library(cuda_driver_headers INTERFACE)
+target_include_directories(cuda_driver_headers SYSTEM INTERFACE ${driver_include_dir})
+
+# add_release(major library include_dir...): what is promised above of a release.
+function(add_release major library)
+	add_library(cuda_headers_${major} INTERFACE)
+	target_include_directories(cuda_headers_${major} SYSTEM INTERFACE ${ARGN} ${crt_include_dir})
+	set(VS_CUDART_${major}_LIBRARY "" PARENT_SCOPE)
+	if(EXISTS ${library})
+		set(VS_CUDART_${major}_LIBRARY ${library} PARENT_SCOPE)
+	endif()
+	list(GET ARGN 0 first)
+	message(STATUS "CUDA ${major} runtime headers: ${first}")
+	set(VS_CUDA_RELEASES ${VS_CUDA_RELEASES} ${major} PARENT_SCOPE)
+endfunction()
+
+set(VS_CUDA_RELEASES "")
+set(runtime_packages_11 nvidia-cuda-runtime-cu11==11.8.89 nvidia-cuda-profiler-api-cu11==11.8.86)
+set(runtime_packages_12 nvidia-cuda-runtime-cu12==12.9.* nvidia-cuda-profiler-api-cu12==12.9.*)
+set(soname_11 libcudart.so.11.0)
+set(soname_12 libcudart.so.12)
+foreach(major 11 12)
+	fetch_packages(fetched runtime${major} ${runtime_packages_${major}})
+	if(fetched)
+		set(root ${VS_HEADERS_DIR}/runtime${major}/nvidia)
+		add_release(${major} ${root}/cuda_runtime/lib/${soname_${major}}
+			${root}/cuda_runtime/include ${root}/cuda_profiler_api/include)
+	else()
+		list(GET runtime_packages_${major} 0 name)
+		set(VS_CUDART_${major}_MISSING "pip could not download ${name}")
+		message(STATUS "CUDA ${major} runtime left out: ${VS_CUDART_${major}_MISSING}")
+	endif()
+endforeach()
+fetch_packages(fetched cuda ${cuda_packages})
+if(fetched)
+	set(root ${VS_HEADERS_DIR}/cuda/nvidia/cu${VS_CUDA_MAJOR})
+	add_release(${VS_CUDA_MAJOR} ${root}/lib/libcudart.so.${VS_CUDA_MAJOR} ${root}/include)
+else()
+	# Better a toolkit's than none: everything else here is tested on this runtime.
+	message(STATUS "CUDA ${VS_CUDA_MAJOR} runtime headers are not to be had from PyPI: "
+		"the toolkit's are used")
+	add_release(${VS_CUDA_MAJOR} ${cuda_lib}/libcudart.so.${VS_CUDA_MAJOR} ${VS_CUDA_INCLUDE_DIR})
 endif()
 
 add_library(cuda_headers INTERFACE)

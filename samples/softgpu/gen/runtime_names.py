@@ -1,54 +1,20 @@
 #!/usr/bin/env python3
-"""Write the parts of libcudart that follow from the list of names in the public headers.
+"""Write the parts of libcudart that follow from the list of names a release exports.
 
-usage: runtime_names.py CUDA_INCLUDE_DIR C_COMPILER OUT_DIR
+usage: runtime_names.py NAMES_FILE SONAME OUT_DIR
 
 runtime_missing.c  a weak function for every runtime API name: says its name, is "not supported".
                    A written function of that name replaces it at link time.
 runtime_streams.S  NAME_ptsz and NAME_ptds (per-thread default stream), weak: the same code as NAME.
-runtime_names.txt  all of them, one per line, for tests.
+cudart.map         the version script: these names and no others, in the version SONAME.
+
+NAMES_FILE has one name a line: what NVIDIA's library of that release exports.
 """
 import os
 import re
-import subprocess
 import sys
 
-# Read as text: they want OpenGL, EGL, VDPAU or a C++ compiler, and need none of them here.
-TEXT_HEADERS = ["crt/host_runtime.h", "cuda_profiler_api.h", "cuda_gl_interop.h",
-                "cuda_egl_interop.h", "cuda_vdpau_interop.h"]
-
-# Exported by NVIDIA's runtime and called by nvcc's code, but in no header, or for C++ only in one
-# that is not about the runtime (crt/device_functions.h).
-UNDECLARED = ["__cudaGetKernel", "__cudaGetProcAddress", "__cudaLaunchKernel",
-              "__cudaLaunchKernel_ptsz", "__cudaPushCallConfiguration", "__cudaRegisterHostVar",
-              "__cudaRegisterUnifiedTable"]
-
-DECLARATION = re.compile(r"\bCUDARTAPI\s+((?:__)?cuda[A-Z]\w+)\s*\(")
 PER_THREAD = re.compile(r"_pt(sz|ds)$")
-
-
-def api_names(include, compiler):
-    """What cuda_runtime_api.h declares, per-thread variants included.
-
-    Preprocessed, because macros rename functions; CUDARTAPI is kept to mark them.
-    """
-    source = "#define __CUDA_API_VERSION_INTERNAL\n#include <driver_types.h>\n"
-    source += "#undef CUDARTAPI\n#define CUDARTAPI CUDARTAPI\n#include <cuda_runtime_api.h>\n"
-    text = subprocess.run([compiler, "-E", "-P", "-I", include, "-x", "c", "-"], input=source,
-                          capture_output=True, text=True, check=True).stdout
-    return set(DECLARATION.findall(text))
-
-
-def text_names(include):
-    names = set()
-    for header in TEXT_HEADERS:
-        path = os.path.join(include, header)
-        if not os.path.exists(path):
-            continue
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-        names |= set(DECLARATION.findall(text))
-    return {name for name in names if not name.startswith("cudaWGL")}  # Windows
 
 
 def write_missing(path, names):
@@ -79,22 +45,29 @@ def write_streams(path, names):
         out.write('\t.section .note.GNU-stack,"",%progbits\n')
 
 
+def write_map(path, soname, names):
+    with open(path, "w", encoding="ascii") as out:
+        out.write(f"{soname} {{\n\tglobal:\n")
+        out.writelines(f"\t\t{name};\n" for name in names)
+        out.write("\tlocal: *;\n};\n")
+
+
 def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
-    include, compiler, out_dir = sys.argv[1:]
-    names = sorted(api_names(include, compiler) | text_names(include) | set(UNDECLARED))
+    names_file, soname, out_dir = sys.argv[1:]
+    with open(names_file, encoding="ascii") as file:
+        names = file.read().split()
     plain = [name for name in names if not PER_THREAD.search(name)]
     twins = [name for name in names if PER_THREAD.search(name)]
-    # A twin of a name that no header declares plainly would jump nowhere.
+    # A twin of a name that is not there would jump nowhere.
     missing = {PER_THREAD.sub("", name) for name in twins} - set(plain)
     if missing or len(plain) < 100:
-        sys.exit(f"runtime_names.py: cannot make sense of the headers in {include}: {missing}")
+        sys.exit(f"runtime_names.py: cannot make sense of {names_file}: {missing}")
     os.makedirs(out_dir, exist_ok=True)
     write_missing(os.path.join(out_dir, "runtime_missing.c"), plain)
     write_streams(os.path.join(out_dir, "runtime_streams.S"), twins)
-    with open(os.path.join(out_dir, "runtime_names.txt"), "w", encoding="ascii") as out:
-        out.writelines(name + "\n" for name in names)
+    write_map(os.path.join(out_dir, "cudart.map"), soname, names)
 
 
 if __name__ == "__main__":

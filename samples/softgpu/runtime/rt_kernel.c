@@ -198,6 +198,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const v
 		values[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
 	attributes->preferredShmemCarveout =
 		values[CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT];
+#if CUDART_VERSION >= 12000
 	attributes->clusterDimMustBeSet = values[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET];
 	attributes->requiredClusterWidth = values[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
 	attributes->requiredClusterHeight = values[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT];
@@ -206,6 +207,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const v
 		values[CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE];
 	attributes->nonPortableClusterSizeAllowed =
 		values[CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED];
+#endif
 	return cudaSuccess;
 }
 

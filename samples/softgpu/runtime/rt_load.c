@@ -9,7 +9,7 @@
 struct sg_rt_driver sg_rt_driver;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static PFN_cuGetProcAddress_v12000 get_proc_address;
+static SG_RT_PROC_ADDRESS get_proc_address;
 static cudaError_t outcome;
 
 struct lookup {
@@ -20,12 +20,14 @@ struct lookup {
 };
 
 static const struct lookup lookups[] = {
+#define SG_ASKED(condition) (condition)
 #define SG_DRIVER_CALL(name, version) \
 	{#name, version, CU_GET_PROC_ADDRESS_DEFAULT, &sg_rt_driver.name##_v##version},
 #define SG_DRIVER_TWIN(name, version, suffix)                           \
 	{#name, version, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, \
 	 &sg_rt_driver.name##_v##version##_##suffix},
 #include "driver_api.def"
+#undef SG_ASKED
 #undef SG_DRIVER_CALL
 #undef SG_DRIVER_TWIN
 };
@@ -33,7 +35,16 @@ static const struct lookup lookups[] = {
 CUresult sg_rt_load_symbol(const char *name, void **function, int version, cuuint64_t flags,
 			   CUdriverProcAddressQueryResult *status)
 {
+#if CUDART_VERSION >= 12000
 	return get_proc_address(name, function, version, flags, status);
+#else
+	CUresult result = get_proc_address(name, function, version, flags);
+
+	if (status)
+		*status = result == CUDA_SUCCESS ? CU_GET_PROC_ADDRESS_SUCCESS
+						 : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	return result;
+#endif
 }
 
 /* A name the driver lacks leaves its slot NULL: calls that need it then say so. */
@@ -43,13 +54,12 @@ static void look_up_all(void)
 	void *function;
 	size_t i;
 
-	/* NVIDIA's runtime opens with an empty name; a hook that chokes on it must find out here.
-	 */
-	(void)get_proc_address("", &function, 0, 0, &status);
+	/* As NVIDIA's opens; a hook that chokes on an empty name must find out here. */
+	(void)sg_rt_load_symbol(SG_RT_FIRST_QUESTION, &function, SG_RT_FIRST_VERSION, 0, &status);
 	for (i = 0; i < sizeof(lookups) / sizeof(lookups[0]); i++) {
 		function = NULL;
-		if (get_proc_address(lookups[i].name, &function, lookups[i].version,
-				     lookups[i].flags, &status) == CUDA_SUCCESS)
+		if (sg_rt_load_symbol(lookups[i].name, &function, lookups[i].version,
+				      lookups[i].flags, &status) == CUDA_SUCCESS)
 			*(void **)lookups[i].slot = function;
 	}
 }
@@ -60,7 +70,7 @@ static bool driver_is_softgpu(void)
 	CUdriverProcAddressQueryResult status;
 	void *function = NULL;
 
-	return get_proc_address("softgpuIdentify", &function, 0, 0, &status) == CUDA_SUCCESS &&
+	return sg_rt_load_symbol("softgpuIdentify", &function, 0, 0, &status) == CUDA_SUCCESS &&
 	       function;
 }
 
@@ -81,7 +91,7 @@ static cudaError_t find_driver(void)
 	library = dlopen("libcuda.so.1", RTLD_NOW);
 	if (!library)
 		return cudaErrorInsufficientDriver;
-	get_proc_address = (PFN_cuGetProcAddress_v12000)dlsym(library, "cuGetProcAddress_v2");
+	get_proc_address = (SG_RT_PROC_ADDRESS)dlsym(library, SG_RT_PROC_ADDRESS_NAME);
 	if (!get_proc_address)
 		return cudaErrorInsufficientDriver;
 	if (!driver_is_softgpu()) {

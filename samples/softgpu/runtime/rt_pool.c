@@ -5,8 +5,8 @@
 #include "runtime.h"
 
 _Static_assert(sizeof(struct cudaMemPoolProps) == sizeof(CUmemPoolProps) &&
-		       offsetof(struct cudaMemPoolProps, maxSize) ==
-			       offsetof(CUmemPoolProps, maxSize),
+		       offsetof(struct cudaMemPoolProps, win32SecurityAttributes) ==
+			       offsetof(CUmemPoolProps, win32SecurityAttributes),
 	       "cudaMemPoolProps is CUmemPoolProps");
 _Static_assert(sizeof(struct cudaMemLocation) == sizeof(CUmemLocation),
 	       "cudaMemLocation is CUmemLocation");

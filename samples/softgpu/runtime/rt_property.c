@@ -107,6 +107,7 @@ static const struct field fields[] = {
 	FIELD(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR),
 	FIELD(accessPolicyMaxWindowSize, MAX_ACCESS_POLICY_WINDOW_SIZE),
 	FIELD(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK),
+#if CUDART_VERSION >= 12000
 	FIELD(hostRegisterSupported, HOST_REGISTER_SUPPORTED),
 	FIELD(sparseCudaArraySupported, SPARSE_CUDA_ARRAY_SUPPORTED),
 	FIELD(hostRegisterReadOnlySupported, READ_ONLY_HOST_REGISTER_SUPPORTED),
@@ -120,6 +121,8 @@ static const struct field fields[] = {
 	FIELD(ipcEventSupported, IPC_EVENT_SUPPORTED),
 	FIELD(clusterLaunch, CLUSTER_LAUNCH),
 	FIELD(unifiedFunctionPointers, UNIFIED_FUNCTION_POINTERS),
+#endif
+#if CUDART_VERSION >= 13000
 	FIELD(deviceNumaConfig, NUMA_CONFIG),
 	FIELD(deviceNumaId, NUMA_ID),
 	FIELD(mpsEnabled, MPS_ENABLED),
@@ -127,6 +130,16 @@ static const struct field fields[] = {
 	FIELD(gpuPciDeviceID, GPU_PCI_DEVICE_ID),
 	FIELD(gpuPciSubsystemID, GPU_PCI_SUBSYSTEM_ID),
 	FIELD(hostNumaMultinodeIpcSupported, HOST_NUMA_MULTINODE_IPC_SUPPORTED),
+#else
+	FIELD(clockRate, CLOCK_RATE),
+	FIELD(deviceOverlap, GPU_OVERLAP),
+	FIELD(kernelExecTimeoutEnabled, KERNEL_EXEC_TIMEOUT),
+	FIELD(computeMode, COMPUTE_MODE),
+	FIELD(maxTexture1DLinear, MAXIMUM_TEXTURE1D_LINEAR_WIDTH),
+	FIELD(memoryClockRate, MEMORY_CLOCK_RATE),
+	FIELD(singleToDoublePrecisionPerfRatio, SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO),
+	FIELD(cooperativeMultiDeviceLaunch, COOPERATIVE_MULTI_DEVICE_LAUNCH),
+#endif
 };
 
 static void put_field(struct cudaDeviceProp *properties, const struct field *field, int value)

@@ -2,14 +2,15 @@
 #define SG_RUNTIME_H
 
 /*
- * What the files of the runtime (libcudart.so.13 and libcudart_softgpu.a) share.
+ * What the files of the runtime (libcudart.so.11.0, .12, .13 and libcudart_softgpu.a) share.
  *
  * The runtime is written against the public driver API alone. Every call goes through the same
  * steps: the driver is loaded (once per process), a context is current (rt_context.c), the driver
  * is called, and a failure becomes the thread's last error (rt_error.c). Any thread may call any
  * function declared here unless its comment says otherwise.
  *
- * This header is also the one place for differences between CUDA releases.
+ * One source serves several CUDA releases. It is written for the headers of 13; release.h is the
+ * place for what differs in others, and says how.
  */
 
 #include <stdbool.h>
@@ -22,21 +23,24 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
-#if CUDART_VERSION < 13000
-#error "the runtime is written for the CUDA 13 headers"
-#endif
+#include "release.h"
 
 #define SG_API __attribute__((visibility("default")))
 
 /* Internal functions stay inside the library, whatever flags it is compiled with. */
 #pragma GCC visibility push(hidden)
 
-/* The driver's functions; NULL where the driver lacks one. Filled once, before anyone reads it. */
+/*
+ * The driver's functions; NULL where the driver lacks one, or a runtime of this release does not
+ * ask for it. Filled once, before anyone reads it.
+ */
 struct sg_rt_driver {
+#define SG_ASKED(condition)           1
 #define SG_DRIVER_CALL(name, version) PFN_##name##_v##version name##_v##version;
 #define SG_DRIVER_TWIN(name, version, suffix) \
 	PFN_##name##_v##version##_##suffix name##_v##version##_##suffix;
 #include "driver_api.def"
+#undef SG_ASKED
 #undef SG_DRIVER_CALL
 #undef SG_DRIVER_TWIN
 };
