@@ -14,8 +14,8 @@
  * does not have in that form, is renamed here: SG_RENAMED below. What such a name means to older
  *    programs, the older form, is written in rt_older.c, which sees the names as they are.
  *  - A type that older headers lack is declared here, if it is small. Where it is not, the function
- * is put in #if CUDART_VERSION >= 12000; a file full of them (rt_library.c) is left out in
- *    CMakeLists.txt.
+ * is put in #if CUDART_VERSION >= 12000; CMakeLists.txt leaves out a file full of them
+ *    (rt_library.c).
  *  - A driver function that a release does not ask for (driver_api.def) is NULL there; to call it
  * by SG_DRIVER is an error at run time, not when compiling.
  *  - A field that a struct has in some releases only is filled in #if, there and then.
@@ -38,6 +38,9 @@
 #define SG_RT_FIRST_VERSION     11030
 #endif
 
+/* Of struct cudaDeviceProp in 11, which is how that of 12 begins. */
+#define SG_RT_PROPERTIES_SIZE_11 728
+
 #if CUDART_VERSION < 12000
 typedef struct CUkern_st *cudaKernel_t;
 typedef struct CUlib_st *cudaLibrary_t;
@@ -48,6 +51,13 @@ typedef struct cudaGraphEdgeData_st {
 	unsigned char type;
 	unsigned char reserved[5];
 } cudaGraphEdgeData;
+
+/* A form of 13 that older forms make use of. */
+cudaError_t sg_rt_newer_cudaStreamGetCaptureInfo(cudaStream_t stream,
+						 enum cudaStreamCaptureStatus *status,
+						 unsigned long long *id, cudaGraph_t *graph,
+						 const cudaGraphNode_t **nodes,
+						 const cudaGraphEdgeData **edges, size_t *nr_nodes);
 
 enum cudaDriverEntryPointQueryResult {
 	cudaDriverEntryPointSuccess = 0,
@@ -87,20 +97,28 @@ enum cudaAtomicOperation {
 #define cudaMemPrefetchAsync                SG_RENAMED(cudaMemPrefetchAsync, 2)
 #define cudaStreamGetCaptureInfo            SG_RENAMED(cudaStreamGetCaptureInfo, 3)
 #define cudaStreamUpdateCaptureDependencies SG_RENAMED(cudaStreamUpdateCaptureDependencies, 2)
-/* 11 has these. */
+/* 11 has these, too. */
 #define cudaSignalExternalSemaphoresAsync cudaSignalExternalSemaphoresAsync_v2
 #define cudaWaitExternalSemaphoresAsync   cudaWaitExternalSemaphoresAsync_v2
-/* In another form in 12, too, and under the same name. */
+/* These have another form in 12 and no other name. */
 #define cudaMemcpyBatchAsync   sg_rt_newer_cudaMemcpyBatchAsync
 #define cudaMemcpy3DBatchAsync sg_rt_newer_cudaMemcpy3DBatchAsync
-#endif
 
-#if CUDART_VERSION < 12000 && !defined(SG_RT_OLDER_FORMS)
-/* As in 13 from 12 on, under the same name. */
-#define cudaGetDriverEntryPoint      sg_rt_newer_cudaGetDriverEntryPoint
-#define cudaGetDriverEntryPoint_ptsz sg_rt_newer_cudaGetDriverEntryPoint_ptsz
-#define cudaGraphExecUpdate          sg_rt_newer_cudaGraphExecUpdate
-#define cudaGraphInstantiate         sg_rt_newer_cudaGraphInstantiate
+#if CUDART_VERSION >= 12000
+/* As 11 has it, it fills a smaller struct. */
+#undef cudaGetDeviceProperties
+#define cudaGetDeviceProperties cudaGetDeviceProperties_v2
+#else
+/* In 12 as in 13, under the same name. */
+#define cudaGetDriverEntryPoint         sg_rt_newer_cudaGetDriverEntryPoint
+#define cudaGetDriverEntryPoint_ptsz    sg_rt_newer_cudaGetDriverEntryPoint_ptsz
+#define cudaGraphExecUpdate             sg_rt_newer_cudaGraphExecUpdate
+#define cudaGraphInstantiate            sg_rt_newer_cudaGraphInstantiate
+/* The struct of 12 has one field more, and a name of its own here. */
+#define cudaTextureDesc                 cudaTextureDesc_v2
+#define cudaCreateTextureObject         cudaCreateTextureObject_v2
+#define cudaGetTextureObjectTextureDesc cudaGetTextureObjectTextureDesc_v2
+#endif
 #endif
 
 #endif

@@ -202,6 +202,9 @@ SG_API void __cudaUnregisterFatBinary(void **handle)
 {
 	CUlibrary library = NULL;
 
+#if CUDART_VERSION < 12000
+	sg_rt_reference_forget(handle);
+#endif
 	if (!handle || !sg_rt_registry_remove_fatbin((struct sg_rt_fatbin *)handle, &library))
 		return;
 	/* Often from an exit handler: whatever the driver answers then, nobody can be told. */

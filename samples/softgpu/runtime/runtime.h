@@ -143,6 +143,11 @@ cudaError_t sg_rt_module_kernel(const void *function, CUkernel *kernel);
 /* Address and size of a variable in the current context. */
 cudaError_t sg_rt_module_variable(const void *symbol, CUdeviceptr *address, size_t *size);
 
+/* rt_reference.c: 11 only */
+
+/* Forget the texture and surface references that were registered with a fat binary. */
+void sg_rt_reference_forget(void **handle);
+
 /* rt_device.c */
 
 /* cudaErrorInvalidConfiguration unless the current device can run such a grid. */
