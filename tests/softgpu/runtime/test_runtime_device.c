@@ -52,9 +52,11 @@ static void test_a_device_that_is_not_there_changes_nothing(void **state)
 	assert_error(cudaSetDevice(-1), cudaErrorInvalidDevice);
 	assert_success(cudaGetDevice(&device));
 	assert_int_equal(device, 0);
+#if CUDART_VERSION >= 12000
 	assert_error(cudaInitDevice(7, 0, 0), cudaErrorInvalidDevice);
 	assert_error(cudaInitDevice(0, 0, 0x80), cudaErrorInvalidValue);
 	assert_success(cudaInitDevice(1, 0, 0));
+#endif
 }
 
 static void test_memory_is_allocated_on_the_current_device(void **state)
@@ -106,7 +108,9 @@ static void test_properties_are_filled(void **state)
 	assert_true(prop.maxTexture1D > 0 && prop.maxTexture2D[1] > 0 && prop.maxTexture3D[2] > 0);
 	assert_int_equal(prop.unifiedAddressing, 1);
 	assert_int_equal(prop.managedMemory, 1);
+#if CUDART_VERSION >= 12000
 	assert_int_equal(prop.memoryPoolsSupported, 1);
+#endif
 	assert_error(cudaGetDeviceProperties(&prop, 9), cudaErrorInvalidDevice);
 	assert_error(cudaGetDeviceProperties(NULL, 0), cudaErrorInvalidValue);
 }
@@ -209,6 +213,7 @@ static void test_versions_are_those_of_the_headers(void **state)
 	assert_error(cudaDriverGetVersion(NULL), cudaErrorInvalidValue);
 }
 
+#if CUDART_VERSION >= 12000
 static void test_driver_functions_can_be_asked_for(void **state)
 {
 	enum cudaDriverEntryPointQueryResult status;
@@ -234,6 +239,24 @@ static void test_driver_functions_can_be_asked_for(void **state)
 	assert_error(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 17, NULL),
 		     cudaErrorInvalidValue);
 }
+#else
+static void test_driver_functions_can_be_asked_for(void **state)
+{
+	void *function = NULL;
+
+	(void)state;
+	assert_success(cudaGetDriverEntryPoint("cuMemAlloc", &function, cudaEnableDefault));
+	assert_non_null(function);
+	assert_error(cudaGetDriverEntryPoint("cuNoSuchThing", &function, cudaEnableDefault),
+		     cudaErrorSymbolNotFound);
+	/* Of 12. */
+	assert_error(cudaGetDriverEntryPoint("cuLibraryLoadData", &function, cudaEnableDefault),
+		     cudaErrorSymbolNotFound);
+	assert_error(cudaGetDriverEntryPoint(NULL, &function, 0), cudaErrorInvalidValue);
+	assert_error(cudaGetDriverEntryPoint("cuInit", NULL, 0), cudaErrorInvalidValue);
+	assert_error(cudaGetDriverEntryPoint("cuInit", &function, 17), cudaErrorInvalidValue);
+}
+#endif
 
 static void test_there_are_no_undocumented_tables(void **state)
 {
@@ -341,11 +364,16 @@ static void test_a_forked_child_gets_an_initialization_error(void **state)
 	assert_success(cudaFree(memory));
 }
 
+/* As 11.8 knows it, whatever the release. */
 static void *driver_function(const char *name)
 {
 	void *function = NULL;
 
-	assert_success(cudaGetDriverEntryPointByVersion(name, &function, 13000, 0, NULL));
+#if CUDART_VERSION >= 12000
+	assert_success(cudaGetDriverEntryPointByVersion(name, &function, 11080, 0, NULL));
+#else
+	assert_success(cudaGetDriverEntryPoint(name, &function, 0));
+#endif
 	assert_non_null(function);
 	return function;
 }
@@ -382,7 +410,7 @@ static void test_the_runtime_works_in_the_drivers_current_context(void **state)
 
 static void test_the_runtime_works_in_a_context_of_the_programs_own(void **state)
 {
-	PFN_cuCtxCreate_v12050 create = driver_function("cuCtxCreate");
+	PFN_cuCtxCreate_v11040 create = driver_function("cuCtxCreate");
 	PFN_cuCtxDestroy_v4000 destroy = driver_function("cuCtxDestroy");
 	PFN_cuCtxGetCurrent_v4000 get_current = driver_function("cuCtxGetCurrent");
 	CUcontext context, current;
@@ -390,7 +418,7 @@ static void test_the_runtime_works_in_a_context_of_the_programs_own(void **state
 	int device = -1;
 
 	(void)state;
-	assert_int_equal(create(&context, NULL, 0, 1), CUDA_SUCCESS);
+	assert_int_equal(create(&context, NULL, 0, 0, 1), CUDA_SUCCESS);
 	assert_success(cudaMalloc(&memory, KIB));
 	assert_int_equal(get_current(&current), CUDA_SUCCESS);
 	assert_ptr_equal(current, context);

@@ -19,12 +19,14 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
 			      size_t size, int constant, int global);
 char __cudaInitModule(void **handle);
-cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_size,
 				     struct CUstream_st *stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_size, void *stream);
+#if CUDART_VERSION >= 12000
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 			       size_t shared_size, cudaStream_t stream);
+#endif
 
 static const int start_value = 42;
 static const dim3 one = {1, 1, 1};
@@ -100,20 +102,13 @@ static void test_registered_kernels_can_be_launched(void **state)
 static void test_an_unknown_kernel_is_an_invalid_device_function(void **state)
 {
 	struct cudaFuncAttributes attributes;
-	cudaKernel_t found = NULL;
-	const char *name;
 	int blocks;
 
 	(void)state;
 	assert_error(launch(&unknown, one, one, 0), cudaErrorInvalidDeviceFunction);
 	assert_error(launch(NULL, one, one, 0), cudaErrorInvalidDeviceFunction);
 	assert_error(cudaFuncGetAttributes(&attributes, &unknown), cudaErrorInvalidDeviceFunction);
-	assert_error(cudaFuncGetName(&name, &unknown), cudaErrorInvalidDeviceFunction);
-	assert_error(__cudaGetKernel(&found, &unknown), cudaErrorInvalidDeviceFunction);
-	assert_null(found);
 	assert_error(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &unknown, 32, 0),
-		     cudaErrorInvalidDeviceFunction);
-	assert_error(__cudaLaunchKernel(NULL, one, one, NULL, 0, NULL),
 		     cudaErrorInvalidDeviceFunction);
 }
 
@@ -155,25 +150,6 @@ static void test_a_configuration_is_pushed_and_popped_in_turn(void **state)
 	assert_null(stream);
 	assert_error(__cudaPopCallConfiguration(&grid, &block, &shared_size, &stream),
 		     cudaErrorMissingConfiguration);
-}
-
-static void test_kernel_handles_stand_for_their_functions(void **state)
-{
-	cudaKernel_t found = NULL;
-	const char *name = NULL;
-	cudaFunction_t function = NULL;
-
-	(void)state;
-	assert_success(__cudaGetKernel(&found, &kernel));
-	assert_non_null(found);
-	assert_success(__cudaLaunchKernel(found, one, one, NULL, 0, NULL));
-	assert_success(launch(found, one, one, 0));
-	assert_success(cudaFuncGetName(&name, found));
-	assert_string_equal(name, "_Z6kernelPf");
-	assert_success(cudaGetFuncBySymbol(&function, &kernel));
-	assert_non_null(function);
-	assert_error(cudaGetKernel(NULL, &kernel), cudaErrorInvalidValue);
-	assert_error(cudaGetFuncBySymbol(NULL, &kernel), cudaErrorInvalidValue);
 }
 
 static void test_extended_and_cooperative_launches_work(void **state)
@@ -422,6 +398,39 @@ static void test_code_for_other_devices_is_no_kernel_image(void **state)
 
 /* The library API */
 
+#if CUDART_VERSION >= 12000 /* libraries, and kernels that are no functions of the program */
+static void test_an_unknown_kernel_has_no_handle(void **state)
+{
+	cudaKernel_t found = NULL;
+	const char *name;
+
+	(void)state;
+	assert_error(cudaFuncGetName(&name, &unknown), cudaErrorInvalidDeviceFunction);
+	assert_error(__cudaGetKernel(&found, &unknown), cudaErrorInvalidDeviceFunction);
+	assert_null(found);
+	assert_error(__cudaLaunchKernel(NULL, one, one, NULL, 0, NULL),
+		     cudaErrorInvalidDeviceFunction);
+}
+
+static void test_kernel_handles_stand_for_their_functions(void **state)
+{
+	cudaKernel_t found = NULL;
+	const char *name = NULL;
+	cudaFunction_t function = NULL;
+
+	(void)state;
+	assert_success(__cudaGetKernel(&found, &kernel));
+	assert_non_null(found);
+	assert_success(__cudaLaunchKernel(found, one, one, NULL, 0, NULL));
+	assert_success(launch(found, one, one, 0));
+	assert_success(cudaFuncGetName(&name, found));
+	assert_string_equal(name, "_Z6kernelPf");
+	assert_success(cudaGetFuncBySymbol(&function, &kernel));
+	assert_non_null(function);
+	assert_error(cudaGetKernel(NULL, &kernel), cudaErrorInvalidValue);
+	assert_error(cudaGetFuncBySymbol(NULL, &kernel), cudaErrorInvalidValue);
+}
+
 static void test_a_library_gives_its_kernels_and_variables(void **state)
 {
 	const struct sg_rt_image_symbol symbols[] = {
@@ -458,6 +467,7 @@ static void test_a_library_gives_its_kernels_and_variables(void **state)
 	assert_error(cudaLibraryLoadData(&library, NULL, NULL, NULL, 0, NULL, NULL, 0),
 		     cudaErrorInvalidValue);
 }
+#endif
 
 int main(void)
 {
@@ -466,7 +476,6 @@ int main(void)
 		cmocka_unit_test(test_an_unknown_kernel_is_an_invalid_device_function),
 		cmocka_unit_test(test_grids_the_device_cannot_run_are_invalid_configurations),
 		cmocka_unit_test(test_a_configuration_is_pushed_and_popped_in_turn),
-		cmocka_unit_test(test_kernel_handles_stand_for_their_functions),
 		cmocka_unit_test(test_extended_and_cooperative_launches_work),
 		cmocka_unit_test(test_function_attributes_are_plausible),
 		cmocka_unit_test(test_function_attributes_can_be_set),
@@ -480,7 +489,11 @@ int main(void)
 		cmocka_unit_test(test_kernels_and_variables_work_after_a_reset),
 		cmocka_unit_test(test_each_device_has_its_own_variables),
 		cmocka_unit_test(test_code_for_other_devices_is_no_kernel_image),
+#if CUDART_VERSION >= 12000
+		cmocka_unit_test(test_an_unknown_kernel_has_no_handle),
+		cmocka_unit_test(test_kernel_handles_stand_for_their_functions),
 		cmocka_unit_test(test_a_library_gives_its_kernels_and_variables),
+#endif
 		cmocka_unit_test(test_nothing_is_left_of_an_unregistered_binary),
 	};
 

@@ -5,8 +5,7 @@ static char nonsense[4096]; /* an address that is no handle */
 
 static void test_streams_have_what_they_were_created_with(void **state)
 {
-	unsigned long long id = 0, other_id = 0;
-	int least, greatest, priority = 99, device = -1;
+	int least, greatest, priority = 99;
 	cudaStream_t stream, other;
 	unsigned flags = 99;
 
@@ -20,14 +19,31 @@ static void test_streams_have_what_they_were_created_with(void **state)
 	assert_int_equal(priority, greatest);
 	assert_success(cudaStreamGetFlags(other, &flags));
 	assert_int_equal(flags, cudaStreamDefault);
+	assert_success(cudaStreamDestroy(stream));
+	assert_success(cudaStreamDestroy(other));
+}
+
+#if CUDART_VERSION >= 12000
+static void test_streams_differ_in_their_numbers(void **state)
+{
+	unsigned long long id = 0, other_id = 0;
+	cudaStream_t stream, other;
+	int device = -1;
+
+	(void)state;
+	assert_success(cudaStreamCreate(&stream));
+	assert_success(cudaStreamCreate(&other));
 	assert_success(cudaStreamGetId(stream, &id));
 	assert_success(cudaStreamGetId(other, &other_id));
 	assert_true(id != other_id);
 	assert_success(cudaStreamGetDevice(stream, &device));
 	assert_int_equal(device, 0);
+	assert_error(cudaStreamGetId(NULL, NULL), cudaErrorInvalidValue);
+	assert_error(cudaStreamGetDevice(NULL, NULL), cudaErrorInvalidValue);
 	assert_success(cudaStreamDestroy(stream));
 	assert_success(cudaStreamDestroy(other));
 }
+#endif
 
 static void test_default_streams_can_be_used_and_not_destroyed(void **state)
 {
@@ -56,8 +72,6 @@ static void test_bad_stream_arguments_have_their_codes(void **state)
 	assert_error(cudaStreamGetPriority(bad, &priority), cudaErrorInvalidResourceHandle);
 	assert_error(cudaStreamGetPriority(NULL, NULL), cudaErrorInvalidValue);
 	assert_error(cudaStreamGetFlags(NULL, NULL), cudaErrorInvalidValue);
-	assert_error(cudaStreamGetId(NULL, NULL), cudaErrorInvalidValue);
-	assert_error(cudaStreamGetDevice(NULL, NULL), cudaErrorInvalidValue);
 	assert_success(cudaStreamCreate(&stream));
 	assert_success(cudaStreamDestroy(stream));
 	assert_error(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
@@ -104,7 +118,13 @@ static void test_a_stream_that_does_not_capture_says_so(void **state)
 	assert_success(cudaStreamIsCapturing(NULL, &status));
 	assert_int_equal(status, cudaStreamCaptureStatusNone);
 	status = cudaStreamCaptureStatusActive;
+#if CUDART_VERSION >= 13000
 	assert_success(cudaStreamGetCaptureInfo(NULL, &status, &id, NULL, NULL, NULL, NULL));
+#elif CUDART_VERSION >= 12000
+	assert_success(cudaStreamGetCaptureInfo(NULL, &status, &id, NULL, NULL, NULL));
+#else
+	assert_success(cudaStreamGetCaptureInfo(NULL, &status, &id));
+#endif
 	assert_int_equal(status, cudaStreamCaptureStatusNone);
 	assert_error(cudaStreamIsCapturing(NULL, NULL), cudaErrorInvalidValue);
 	assert_success(cudaThreadExchangeStreamCaptureMode(&mode));
@@ -203,6 +223,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_streams_have_what_they_were_created_with),
+#if CUDART_VERSION >= 12000
+		cmocka_unit_test(test_streams_differ_in_their_numbers),
+#endif
 		cmocka_unit_test(test_default_streams_can_be_used_and_not_destroyed),
 		cmocka_unit_test(test_bad_stream_arguments_have_their_codes),
 		cmocka_unit_test(test_callbacks_run_before_the_stream_is_done),
