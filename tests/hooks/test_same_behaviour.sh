@@ -61,6 +61,20 @@ test_shared_runtime() {
 	[[ $(count ' cuMem') == 0 ]] || fail "expected no name of the driver"
 }
 
+# The same program, of the releases that are here.
+test_shared_runtime_of_each_release() {
+	local release program
+
+	for release in 11 12 13; do
+		program=PROGRAM_SHARED_$release
+		[[ -n ${!program:-} ]] || continue
+		compare 7 "${!program}"
+		expect_events
+		[[ $(count ' cudaMalloc$') == 4 ]] || fail "expected the names of $release's runtime"
+		[[ $(count ' cuMem') == 0 ]] || fail "expected no name of the driver"
+	done
+}
+
 test_static_runtime() {
 	compare 7 "$PROGRAM_STATIC"
 	expect_events
@@ -115,6 +129,15 @@ refused() {
 
 test_nvidias_shared_runtime_is_refused_all_the_same() {
 	refused "$PROBE_REAL"
+}
+
+test_nvidias_runtime_of_each_release_is_refused_all_the_same() {
+	local release program
+
+	for release in 11 12 13; do
+		program=PROBE_REAL_$release
+		refused "${!program:-}"
+	done
 }
 
 test_nvidias_static_runtime_is_refused_all_the_same() {

@@ -27,6 +27,68 @@ make_only_driver() {
 	ln -sf "$STANDINS/libcuda.so.1" "$only_driver/libcuda.so.1"
 }
 
+# exported FILE: its dynamic functions, with their versions, sorted.
+exported() {
+	nm -D --defined-only "$1" | awk '$2 ~ /[TWi]/ { print $3 }' | sort -u
+}
+
+# unwritten FILE: names that nobody has written are weak. So are per-thread twins; one of a function
+# that is written is not meant.
+unwritten() {
+	nm -D --defined-only "$1" | awk '
+		$2 == "W" { sub(/@.*/, "", $3); weak[$3] }
+		END {
+			for (name in weak) {
+				plain = name
+				sub(/_pt[sd][sz]$/, "", plain)
+				if (plain in weak)
+					print name
+			}
+		}' | sort
+}
+
+# refuses LIBRARY CODE [FIRST]: every unwritten name answers with that code.
+refuses() {
+	local library=$STANDINS/$1 code=$2 wrong
+
+	shift 2
+	unwritten "$library" >"$work/names"
+	[[ -s $work/names ]] || {
+		echo "  nothing is unwritten in $library"
+		exit 0
+	}
+	run "$CALL_NAMES" "$library" "$@" <"$work/names"
+	[[ $status == 0 ]] || fail "status $status"
+	[[ $(wc -l <<<"$out") == $(wc -l <"$work/names") ]] || fail "not all of them came back"
+	wrong=$(awk -v code="$code" '$2 != code || $3 != code' <<<"$out")
+	[[ -z $wrong ]] || fail "expected $code:"$'\n'"$wrong"
+}
+
+said_once() {
+	sort "$work/names" | sed 's/.*/softgpu: & is not supported/' >"$work/expected"
+	sort <<<"$err" | cmp -s - "$work/expected" || fail "expected each name to be said once"
+}
+
+# Functions that make, free, describe or carry memory, and the contexts they live in.
+memory_names='^(cuMem|cuArray|cuMipmappedArray|cuIpc|cuPointer|cuCtx|cuDevicePrimaryCtx'
+memory_names+='|cuGraph[A-Za-z]*Mem|cuDevice[A-Za-z]*GraphMem|cu[A-Za-z]*MemPool)'
+
+# lookups PROGRAM FOLDER: "name version flags" of each question about memory, sorted.
+lookups() {
+	rm -f "$work/lookups"
+	SOFTGPU_LOG=lookups SOFTGPU_LOG_FILE=$work/lookups LD_LIBRARY_PATH=$2 "$1" \
+		>/dev/null 2>&1 || fail "$1 failed"
+	sed -n 's/^softgpu: lookup //p' "$work/lookups" | grep -E "$memory_names" | sort -u
+}
+
+# doors PROGRAM FOLDER CALLER: each dlopen and dlsym of that caller.
+doors() {
+	rm -f "$work/doors"
+	DL_OBSERVER=$work/doors LD_PRELOAD=$DL_OBSERVER_LIBRARY LD_LIBRARY_PATH=$2 "$1" \
+		>/dev/null || fail "$1 failed"
+	sed -n "s/ $3\$//p" "$work/doors"
+}
+
 run_cases() {
 	local name failed=0 ran=0
 

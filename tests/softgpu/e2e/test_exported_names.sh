@@ -3,26 +3,6 @@
 # shellcheck source=e2e_cases.sh
 source "${BASH_SOURCE[0]%/*}/e2e_cases.sh"
 
-# exported FILE: its dynamic functions, with their versions, sorted.
-exported() {
-	nm -D --defined-only "$1" | awk '$2 ~ /[TWi]/ { print $3 }' | sort -u
-}
-
-# unwritten FILE: names that nobody has written are weak. So are per-thread twins; one of a function
-# that is written is not meant.
-unwritten() {
-	nm -D --defined-only "$1" | awk '
-		$2 == "W" { sub(/@.*/, "", $3); weak[$3] }
-		END {
-			for (name in weak) {
-				plain = name
-				sub(/_pt[sd][sz]$/, "", plain)
-				if (plain in weak)
-					print name
-			}
-		}' | sort
-}
-
 test_driver_exports_every_name_of_the_stub_library() {
 	local missing
 
@@ -64,28 +44,6 @@ test_nothing_but_api_names_is_exported() {
 	[[ -z $out ]] || fail "exported by the runtime"
 	out=$(exported "$STANDINS/libnvidia-ml.so.1" | grep -vE '^nvml[A-Z]')
 	[[ -z $out ]] || fail "exported by NVML"
-}
-
-# refuses LIBRARY CODE [FIRST]: every unwritten name answers with that code.
-refuses() {
-	local library=$STANDINS/$1 code=$2 wrong
-
-	shift 2
-	unwritten "$library" >"$work/names"
-	[[ -s $work/names ]] || {
-		echo "  nothing is unwritten in $library"
-		exit 0
-	}
-	run "$CALL_NAMES" "$library" "$@" <"$work/names"
-	[[ $status == 0 ]] || fail "status $status"
-	[[ $(wc -l <<<"$out") == $(wc -l <"$work/names") ]] || fail "not all of them came back"
-	wrong=$(awk -v code="$code" '$2 != code || $3 != code' <<<"$out")
-	[[ -z $wrong ]] || fail "expected $code:"$'\n'"$wrong"
-}
-
-said_once() {
-	sort "$work/names" | sed 's/.*/softgpu: & is not supported/' >"$work/expected"
-	sort <<<"$err" | cmp -s - "$work/expected" || fail "expected each name to be said once"
 }
 
 test_unwritten_driver_functions_are_not_supported_and_silent() {

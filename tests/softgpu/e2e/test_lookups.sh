@@ -4,18 +4,6 @@
 source "${BASH_SOURCE[0]%/*}/e2e_cases.sh"
 make_only_driver
 
-# Functions that make, free, describe or carry memory, and the contexts they live in.
-memory_names='^(cuMem|cuArray|cuMipmappedArray|cuIpc|cuPointer|cuCtx|cuDevicePrimaryCtx'
-memory_names+='|cuGraph[A-Za-z]*Mem|cuDevice[A-Za-z]*GraphMem|cu[A-Za-z]*MemPool)'
-
-# lookups PROGRAM FOLDER: "name version flags" of each question about memory, sorted.
-lookups() {
-	rm -f "$work/lookups"
-	SOFTGPU_LOG=lookups SOFTGPU_LOG_FILE=$work/lookups LD_LIBRARY_PATH=$2 "$1" \
-		>/dev/null 2>&1 || fail "$1 failed"
-	sed -n 's/^softgpu: lookup //p' "$work/lookups" | grep -E "$memory_names" | sort -u
-}
-
 need_real() {
 	[[ -n $PROBE_REAL ]] && return
 	echo "  left out: NVIDIA's runtime is not here to compare with"
@@ -56,14 +44,6 @@ test_static_runtime_asks_the_same_as_the_shared_one() {
 	lookups "$PROBE_OURS_STATIC" "$only_driver" >"$work/static"
 	cmp -s "$work/shared" "$work/static" || fail "they differ"
 	(($(wc -l <"$work/shared") > 100)) || fail "too few"
-}
-
-# doors PROGRAM FOLDER CALLER: each dlopen and dlsym of that caller.
-doors() {
-	rm -f "$work/doors"
-	DL_OBSERVER=$work/doors LD_PRELOAD=$DL_OBSERVER_LIBRARY LD_LIBRARY_PATH=$2 "$1" \
-		>/dev/null || fail "$1 failed"
-	sed -n "s/ $3\$//p" "$work/doors"
 }
 
 two_doors=$'dlopen libcuda.so.1\ndlsym cuGetProcAddress_v2'
