@@ -150,7 +150,8 @@ static const char *answer_request(const char *name, const struct link_map *loade
 	bool is_library = sg_library_name_parse(name, &asked) == 0;
 	const char *standin = NULL;
 
-	if (is_library)
+	/* What /usr/lib/libcudart.so is, of which release, only the file can tell. */
+	if (is_library && (asked.text[asked.version_at] || !strchr(name, '/')))
 		standin = sg_standin_find(&asked);
 	if (!standin && strchr(name, '/') && strchr(name, '$'))
 		return answer_path_with_tokens(name, is_library ? &asked : NULL, loader);

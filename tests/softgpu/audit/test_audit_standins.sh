@@ -35,18 +35,22 @@ test_runtime_of_a_toolkit_is_replaced() {
 	expect_err ""
 }
 
-# Whatever file it is in: the soname inside counts, and each release has its own stand-in.
+# Whatever file it is in, also one without a version: the soname inside counts, and each release has
+# a stand-in of its own.
 test_runtime_of_each_release_is_replaced_by_that_release() {
-	local real soname nr_loaded=0
+	local real soname hashed plain=$work/libcudart.so nr_loaded=0
 
 	for real in $REAL_RUNTIMES; do
 		soname=${real##*/}
 		[[ -e $STANDINS/$soname ]] || continue
-		cp "$real" "$work/libcudart-0a1b2c3d.so.${soname#*.so.}"
-		load "$real" "$soname" "$work/libcudart-0a1b2c3d.so.${soname#*.so.}"
-		expect_out "$real: $STANDINS/$soname untagged
-$soname: $STANDINS/$soname untagged
-$work/libcudart-0a1b2c3d.so.${soname#*.so.}: $STANDINS/$soname untagged"
+		hashed=$work/libcudart-0a1b2c3d.so.${soname#*.so.}
+		cp "$real" "$hashed"
+		cp "$real" "$plain"
+		load "$soname" "$real" "$hashed" "$plain"
+		expect_out "$soname: $STANDINS/$soname untagged
+$real: $STANDINS/$soname untagged
+$hashed: $STANDINS/$soname untagged
+$plain: $STANDINS/$soname untagged"
 		expect_err ""
 		nr_loaded=$((nr_loaded + 1))
 	done
