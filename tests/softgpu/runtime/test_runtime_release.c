@@ -4,6 +4,7 @@
  */
 #include "runtime_check.h"
 
+#include <cuda_profiler_api.h>
 #include <dlfcn.h>
 
 /* What older releases alone have was deprecated before it went. */
@@ -352,6 +353,17 @@ static void test_texture_references_are_bound_to_memory(void **state)
 	assert_error(cudaUnbindTexture(&texture), cudaErrorInvalidTexture);
 }
 
+static void test_the_old_profiler_can_be_set_up(void **state)
+{
+	(void)state;
+	assert_success(cudaProfilerInitialize("in", "out", cudaCSV));
+	assert_error(cudaProfilerInitialize(NULL, "out", cudaCSV), cudaErrorInvalidValue);
+	assert_error(cudaProfilerInitialize("in", "out", (cudaOutputMode_t)7),
+		     cudaErrorInvalidValue);
+	assert_success(cudaProfilerStart());
+	assert_success(cudaProfilerStop());
+}
+
 static void test_surface_references_are_known(void **state)
 {
 	struct cudaChannelFormatDesc format =
@@ -391,6 +403,7 @@ int main(void)
 #if CUDART_VERSION < 12000
 		cmocka_unit_test(test_texture_references_are_bound_to_memory),
 		cmocka_unit_test(test_surface_references_are_known),
+		cmocka_unit_test(test_the_old_profiler_can_be_set_up),
 #endif
 	};
 
