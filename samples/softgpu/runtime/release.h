@@ -2,23 +2,23 @@
 #define SG_RELEASE_H
 
 /*
- * The one place for what differs between CUDA releases: one source makes libcudart.so.11.0, .12 and
- * .13, compiled three times against the runtime headers of that release, and each time against the
- * driver headers of our own driver.
+ * The one place for what differs between CUDA releases: one source makes libcudart.so.11.0, .12
+ * and .13, compiled three times against the runtime headers of that release, and each time
+ * against the driver headers of our own driver.
  *
  * A file of the runtime (rt_*.c) is written for the headers of 13. For the other releases then:
  *
- *  - What a release exports is the list names/cudart-<release>.txt and nothing else, so a function
- *    that it does not have is compiled there, too, and goes unnoticed. Nothing has to be done.
- *  - A function that 12 has under another name in the form of 13 (most end in _v2), and that 11
- * does not have in that form, is renamed here: SG_RENAMED below. What such a name means to older
- *    programs, the older form, is written in rt_older.c, which sees the names as they are.
- *  - A type that older headers lack is declared here, if it is small. Where it is not, the function
- * is put in #if CUDART_VERSION >= 12000; CMakeLists.txt leaves out a file full of them
- *    (rt_library.c).
- *  - A driver function that a release does not ask for (driver_api.def) is NULL there; to call it
- * by SG_DRIVER is an error at run time, not when compiling.
+ *  - What a release exports is the list names/cudart-<release>.txt and nothing else. A function
+ *    that it does not have is compiled there, too, and goes unnoticed: nothing has to be done.
+ *  - A function that 12 has in the form of 13, but under another name (most end in _v2), is
+ *    renamed below by SG_RENAMED. 11 has no such form. What the name itself means to older
+ *    programs is written in rt_older.c and rt_older_graph.c, which see names as they are.
+ *  - A type that older headers lack is declared here if it is small, or is the driver's. Else the
+ *    function is put in #if CUDART_VERSION >= 12000, and a file full of such functions
+ *    (rt_library.c) is left out in CMakeLists.txt.
  *  - A field that a struct has in some releases only is filled in #if, there and then.
+ *  - A driver function that a release does not ask for (driver_api.def) is NULL there; to call it
+ *    by SG_DRIVER is an error at run time, not when compiling.
  */
 
 #if CUDART_VERSION < 11080 || CUDART_VERSION >= 14000
@@ -65,7 +65,16 @@ enum cudaDriverEntryPointQueryResult {
 	cudaDriverEntryPointVersionNotSufficent = 2,
 };
 
-#define cudaInitDeviceFlagsAreValid 0x01
+/* The runtime's own are laid out like the driver's. */
+struct cudaMemcpyAttributes {
+	CUmemcpyAttributes same;
+};
+struct cudaMemcpy3DBatchOp {
+	CUDA_MEMCPY3D_BATCH_OP same;
+};
+
+#define cudaInitDeviceFlagsAreValid                    0x01
+#define cudaChannelFormatKindUnsignedNormalized1010102 ((enum cudaChannelFormatKind)31)
 #endif
 
 #if CUDART_VERSION < 13000

@@ -324,7 +324,6 @@ SG_API cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, 
 	return SG_IN_CONTEXT(copy_3d_peer(p, &how));
 }
 
-#if CUDART_VERSION >= 12000
 /* The driver takes the same arrays; only its pointers to memory have another type. */
 SG_API cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs,
 					const size_t *sizes, size_t count,
@@ -338,4 +337,3 @@ SG_API cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *sr
 	return SG_IN_CONTEXT(SG_DRIVER(cuMemcpyBatchAsync_v13000, to, from, lengths, count,
 				       (CUmemcpyAttributes *)attrs, attrsIdxs, numAttrs, stream));
 }
-#endif
