@@ -261,6 +261,112 @@ static void test_functions_named_after_threads_mean_the_device(void **state)
 
 #endif
 
+#if CUDART_VERSION < 13000
+
+/* Edges as they were before they carried data: a -> b -> c. */
+static void make_chain(cudaGraph_t graph, cudaGraphNode_t *nodes)
+{
+	for (int i = 0; i < 3; i++)
+		assert_success(cudaGraphAddEmptyNode(&nodes[i], graph, NULL, 0));
+	assert_success(cudaGraphAddDependencies(graph, nodes, nodes + 1, 2));
+}
+
+static void test_edges_of_a_graph_have_no_data(void **state)
+{
+	cudaGraphNode_t nodes[3], from[4], to[4];
+	size_t count = 4;
+	cudaGraph_t graph;
+
+	(void)state;
+	if (cudaGraphCreate(&graph, 0) == cudaErrorNotSupported)
+		skip();
+	make_chain(graph, nodes);
+	assert_success(cudaGraphGetEdges(graph, from, to, &count));
+	assert_int_equal(count, 2);
+	assert_true((from[0] == nodes[0] && to[0] == nodes[1]) ||
+		    (from[1] == nodes[0] && to[1] == nodes[1]));
+	count = 4;
+	assert_success(cudaGraphNodeGetDependencies(nodes[2], from, &count));
+	assert_int_equal(count, 1);
+	assert_ptr_equal(from[0], nodes[1]);
+	count = 4;
+	assert_success(cudaGraphNodeGetDependentNodes(nodes[0], to, &count));
+	assert_int_equal(count, 1);
+	assert_ptr_equal(to[0], nodes[1]);
+	assert_success(cudaGraphRemoveDependencies(graph, nodes, nodes + 1, 1));
+	count = 4;
+	assert_success(cudaGraphGetEdges(graph, from, to, &count));
+	assert_int_equal(count, 1);
+	assert_success(cudaGraphDestroy(graph));
+}
+
+static void test_graphs_are_instantiated_and_updated(void **state)
+{
+	cudaGraphNode_t nodes[3];
+	cudaGraphExec_t exec;
+	cudaGraph_t graph;
+
+	(void)state;
+	if (cudaGraphCreate(&graph, 0) == cudaErrorNotSupported)
+		skip();
+	make_chain(graph, nodes);
+#if CUDART_VERSION >= 12000
+	cudaGraphExecUpdateResultInfo info;
+
+	assert_success(cudaGraphInstantiate(&exec, graph, 0));
+	assert_success(cudaGraphExecUpdate(exec, graph, &info));
+	assert_int_equal(info.result, cudaGraphExecUpdateSuccess);
+#else
+	enum cudaGraphExecUpdateResult result = cudaGraphExecUpdateError;
+	cudaGraphNode_t culprit = nodes[0];
+	char log[16] = "something";
+
+	assert_success(cudaGraphInstantiate(&exec, graph, &culprit, log, sizeof(log)));
+	assert_null(culprit);
+	assert_string_equal(log, "");
+	assert_success(cudaGraphExecUpdate(exec, graph, &culprit, &result));
+	assert_int_equal(result, cudaGraphExecUpdateSuccess);
+#endif
+	assert_success(cudaGraphLaunch(exec, NULL));
+	assert_success(cudaGraphExecDestroy(exec));
+	assert_success(cudaGraphDestroy(graph));
+}
+
+/* Both that have no word of edges; 12 calls the longer one by the plain name. */
+static void test_capture_can_be_asked_about_in_older_words(void **state)
+{
+	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+	const cudaGraphNode_t *nodes;
+	cudaGraph_t graph, captured;
+	unsigned long long id = 0;
+	cudaStream_t stream;
+	size_t count = 9;
+
+	(void)state;
+	assert_success(cudaStreamCreate(&stream));
+	if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) ==
+	    cudaErrorNotSupported)
+		skip();
+	assert_success(
+		cudaStreamGetCaptureInfo_v2(stream, &status, &id, &captured, &nodes, &count));
+	assert_int_equal(status, cudaStreamCaptureStatusActive);
+	assert_int_equal(count, 0);
+#if CUDART_VERSION < 12000
+	unsigned long long same = 0;
+
+	assert_success(cudaStreamGetCaptureInfo(stream, &status, &same));
+	assert_true(same == id);
+#endif
+	assert_success(cudaStreamUpdateCaptureDependencies(stream, NULL, 0,
+							   cudaStreamSetCaptureDependencies));
+	assert_success(cudaStreamEndCapture(stream, &graph));
+	assert_ptr_equal(graph, captured);
+	assert_success(cudaGraphDestroy(graph));
+	assert_success(cudaStreamDestroy(stream));
+}
+
+#endif
+
 #if CUDART_VERSION >= 12000 && CUDART_VERSION < 13000
 
 /* A program of 11 finds that name without a suffix, and has room for its own struct. */
@@ -395,6 +501,9 @@ int main(void)
 #if CUDART_VERSION < 13000
 		cmocka_unit_test(test_a_kernel_is_launched_on_several_devices),
 		cmocka_unit_test(test_functions_named_after_threads_mean_the_device),
+		cmocka_unit_test(test_edges_of_a_graph_have_no_data),
+		cmocka_unit_test(test_graphs_are_instantiated_and_updated),
+		cmocka_unit_test(test_capture_can_be_asked_about_in_older_words),
 #endif
 #if CUDART_VERSION >= 12000 && CUDART_VERSION < 13000
 		cmocka_unit_test(test_properties_without_a_suffix_are_those_of_11),
