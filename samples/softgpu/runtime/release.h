@@ -52,13 +52,6 @@ typedef struct cudaGraphEdgeData_st {
 	unsigned char reserved[5];
 } cudaGraphEdgeData;
 
-/* A form of 13 that older forms make use of. */
-cudaError_t sg_rt_newer_cudaStreamGetCaptureInfo(cudaStream_t stream,
-						 enum cudaStreamCaptureStatus *status,
-						 unsigned long long *id, cudaGraph_t *graph,
-						 const cudaGraphNode_t **nodes,
-						 const cudaGraphEdgeData **edges, size_t *nr_nodes);
-
 enum cudaDriverEntryPointQueryResult {
 	cudaDriverEntryPointSuccess = 0,
 	cudaDriverEntryPointSymbolNotFound = 1,

@@ -6,15 +6,27 @@ static cudaError_t capture_info(cudaStream_t stream, enum cudaStreamCaptureStatu
 				unsigned long long *id, cudaGraph_t *graph,
 				const cudaGraphNode_t **nodes, size_t *nr_nodes)
 {
-	return SG_RENAMED(cudaStreamGetCaptureInfo, 3)(stream, status, id, graph, nodes, NULL,
-						       nr_nodes);
+	CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
+	cuuint64_t number = 0;
+	cudaError_t error;
+
+	if (!status)
+		return cudaErrorInvalidValue;
+	error = SG_DRIVER(cuStreamGetCaptureInfo_v11030, stream, &found, &number, graph, nodes,
+			  nr_nodes);
+	if (error)
+		return error;
+	*status = (enum cudaStreamCaptureStatus)found;
+	if (id)
+		*id = number;
+	return cudaSuccess;
 }
 
 SG_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
 					    enum cudaStreamCaptureStatus *captureStatus_out,
 					    unsigned long long *id_out)
 {
-	return capture_info(stream, captureStatus_out, id_out, NULL, NULL, NULL);
+	return SG_IN_CONTEXT(capture_info(stream, captureStatus_out, id_out, NULL, NULL, NULL));
 }
 
 SG_API cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream,
@@ -23,16 +35,16 @@ SG_API cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream,
 					       const cudaGraphNode_t **dependencies_out,
 					       size_t *numDependencies_out)
 {
-	return capture_info(stream, captureStatus_out, id_out, graph_out, dependencies_out,
-			    numDependencies_out);
+	return SG_IN_CONTEXT(capture_info(stream, captureStatus_out, id_out, graph_out,
+					  dependencies_out, numDependencies_out));
 }
 
 SG_API cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
 						       cudaGraphNode_t *dependencies,
 						       size_t numDependencies, unsigned int flags)
 {
-	return SG_IN_CONTEXT(SG_DRIVER(cuStreamUpdateCaptureDependencies_v12030, stream,
-				       dependencies, NULL, numDependencies, flags));
+	return SG_IN_CONTEXT(SG_DRIVER(cuStreamUpdateCaptureDependencies_v11030, stream,
+				       dependencies, numDependencies, flags));
 }
 
 SG_API cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
@@ -45,21 +57,21 @@ SG_API cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNo
 SG_API cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
 					       const cudaGraphNode_t *to, size_t numDependencies)
 {
-	return SG_LOADED(SG_DRIVER(cuGraphRemoveDependencies_v12030, graph, from, to, NULL,
-				   numDependencies));
+	return SG_LOADED(
+		SG_DRIVER(cuGraphRemoveDependencies_v10000, graph, from, to, numDependencies));
 }
 
 SG_API cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
 				     size_t *numEdges)
 {
-	return SG_LOADED(SG_DRIVER(cuGraphGetEdges_v12030, graph, from, to, NULL, numEdges));
+	return SG_LOADED(SG_DRIVER(cuGraphGetEdges_v10000, graph, from, to, numEdges));
 }
 
 SG_API cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
 						cudaGraphNode_t *pDependencies,
 						size_t *pNumDependencies)
 {
-	return SG_LOADED(SG_DRIVER(cuGraphNodeGetDependencies_v12030, node, pDependencies, NULL,
+	return SG_LOADED(SG_DRIVER(cuGraphNodeGetDependencies_v10000, node, pDependencies,
 				   pNumDependencies));
 }
 
@@ -67,7 +79,7 @@ SG_API cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
 						  cudaGraphNode_t *pDependentNodes,
 						  size_t *pNumDependentNodes)
 {
-	return SG_LOADED(SG_DRIVER(cuGraphNodeGetDependentNodes_v12030, node, pDependentNodes, NULL,
+	return SG_LOADED(SG_DRIVER(cuGraphNodeGetDependentNodes_v10000, node, pDependentNodes,
 				   pNumDependentNodes));
 }
 
@@ -83,38 +95,24 @@ SG_API cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gra
 
 #else
 
-/* The log is for nodes that cannot be instantiated; none of ours is such a one. */
-static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
-			       cudaGraphNode_t *error_node, char *log, size_t log_size)
-{
-	if (!exec)
-		return cudaErrorInvalidValue;
-	if (error_node)
-		*error_node = NULL;
-	if (log && log_size)
-		log[0] = '\0';
-	return SG_DRIVER(cuGraphInstantiateWithFlags_v11040, exec, graph, 0);
-}
-
 SG_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
 					cudaGraphNode_t *pErrorNode, char *pLogBuffer,
 					size_t bufferSize)
 {
-	return SG_IN_CONTEXT(instantiate(pGraphExec, graph, pErrorNode, pLogBuffer, bufferSize));
+	return SG_IN_CONTEXT(SG_DRIVER(cuGraphInstantiate_v11000, pGraphExec, graph, pErrorNode,
+				       pLogBuffer, bufferSize));
 }
 
 static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error_node,
 			  enum cudaGraphExecUpdateResult *result)
 {
-	CUgraphExecUpdateResultInfo info = {0};
+	CUgraphExecUpdateResult found = CU_GRAPH_EXEC_UPDATE_ERROR;
 	cudaError_t error;
 
 	if (!result)
 		return cudaErrorInvalidValue;
-	error = SG_DRIVER(cuGraphExecUpdate_v12000, exec, graph, &info);
-	*result = (enum cudaGraphExecUpdateResult)info.result;
-	if (error_node)
-		*error_node = info.errorNode;
+	error = SG_DRIVER(cuGraphExecUpdate_v10020, exec, graph, error_node, &found);
+	*result = (enum cudaGraphExecUpdateResult)found;
 	return error;
 }
 
