@@ -168,14 +168,26 @@ static cudaError_t bind_2d(size_t *offset, const void *host, const void *memory,
 	return bind_linear(offset, host, memory, format);
 }
 
+/* Only the driver knows which arrays there are. */
 static cudaError_t bind_array(enum kind kind, const void *host, const void *array,
 			      const struct cudaChannelFormatDesc *format)
 {
-	if (!host)
-		return kind == TEXTURE ? cudaErrorInvalidTexture : cudaErrorInvalidSurface;
-	if (!array)
+	CUDA_ARRAY3D_DESCRIPTOR found;
+
+	if (!array || SG_DRIVER(cuArray3DGetDescriptor_v3020, &found, (CUarray)(uintptr_t)array))
 		return cudaErrorInvalidResourceHandle;
 	return format ? bind(kind, host, 0) : cudaErrorInvalidValue;
+}
+
+static cudaError_t bind_mipmap(const void *host, const void *mipmap,
+			       const struct cudaChannelFormatDesc *format)
+{
+	CUarray first;
+
+	if (!mipmap || SG_DRIVER(cuMipmappedArrayGetLevel_v5000, &first,
+				 (CUmipmappedArray)(uintptr_t)mipmap, 0))
+		return cudaErrorInvalidResourceHandle;
+	return format ? bind(TEXTURE, host, 0) : cudaErrorInvalidValue;
 }
 
 static cudaError_t unbind(const void *host)
@@ -248,7 +260,7 @@ SG_API cudaError_t cudaBindTextureToMipmappedArray(const struct textureReference
 						   cudaMipmappedArray_const_t mipmappedArray,
 						   const struct cudaChannelFormatDesc *desc)
 {
-	return SG_IN_CONTEXT(bind_array(TEXTURE, texref, mipmappedArray, desc));
+	return SG_IN_CONTEXT(bind_mipmap(texref, mipmappedArray, desc));
 }
 
 SG_API cudaError_t cudaBindSurfaceToArray(const struct surfaceReference *surfref,

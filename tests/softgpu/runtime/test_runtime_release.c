@@ -450,6 +450,11 @@ static void test_texture_references_are_bound_to_memory(void **state)
 		     cudaErrorInvalidTexture);
 	assert_error(cudaBindTextureToArray(&texture, NULL, &format),
 		     cudaErrorInvalidResourceHandle);
+	assert_error(cudaBindTextureToArray(&texture, (cudaArray_const_t)&host, &format),
+		     cudaErrorInvalidResourceHandle);
+	assert_error(cudaBindTextureToMipmappedArray(&texture, (cudaMipmappedArray_const_t)&host,
+						     &format),
+		     cudaErrorInvalidResourceHandle);
 	assert_success(cudaUnbindTexture(&texture));
 	assert_error(cudaGetTextureAlignmentOffset(&offset, &texture),
 		     cudaErrorInvalidTextureBinding);
@@ -468,6 +473,33 @@ static void test_the_old_profiler_can_be_set_up(void **state)
 		     cudaErrorInvalidValue);
 	assert_success(cudaProfilerStart());
 	assert_success(cudaProfilerStop());
+}
+
+static void test_references_are_bound_to_arrays(void **state)
+{
+	struct cudaChannelFormatDesc format =
+		cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+	void **handle = __cudaRegisterFatBinary((void *)(uintptr_t)&no_code);
+	cudaArray_t array;
+	size_t offset = 99;
+
+	(void)state;
+	if (cudaMallocArray(&array, &format, 64, 64, cudaArraySurfaceLoadStore) ==
+	    cudaErrorNotSupported)
+		skip();
+	__cudaRegisterTexture(handle, &texture, NULL, "texture", 2, 0, 0);
+	__cudaRegisterSurface(handle, &surface, NULL, "surface", 2, 0);
+	assert_success(cudaBindTextureToArray(&texture, array, &format));
+	assert_success(cudaGetTextureAlignmentOffset(&offset, &texture));
+	assert_int_equal(offset, 0);
+	assert_error(cudaBindTextureToArray(&unknown_texture, array, &format),
+		     cudaErrorInvalidTexture);
+	assert_error(cudaBindTextureToArray(&texture, array, NULL), cudaErrorInvalidValue);
+	assert_success(cudaBindSurfaceToArray(&surface, array, &format));
+	assert_error(cudaBindSurfaceToArray(&unknown_surface, array, &format),
+		     cudaErrorInvalidSurface);
+	assert_success(cudaFreeArray(array));
+	__cudaUnregisterFatBinary(handle);
 }
 
 static void test_surface_references_are_known(void **state)
@@ -511,6 +543,7 @@ int main(void)
 #endif
 #if CUDART_VERSION < 12000
 		cmocka_unit_test(test_texture_references_are_bound_to_memory),
+		cmocka_unit_test(test_references_are_bound_to_arrays),
 		cmocka_unit_test(test_surface_references_are_known),
 		cmocka_unit_test(test_the_old_profiler_can_be_set_up),
 #endif
