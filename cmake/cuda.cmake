@@ -16,6 +16,7 @@
 #       and for each of them, R:
 #       cuda_headers_R               interface target: the runtime API as that release has it
 #       cuda_driver_headers          goes before it where cuda.h must be the one of our driver
+#       VS_CUDART_R_INCLUDE_DIR      the directory behind it
 #       VS_CUDART_R_LIBRARY          NVIDIA's own libcudart of that release, or empty; for tests only
 #       VS_CUDART_R_MISSING          for a release that is not here: why
 
@@ -133,30 +134,36 @@ if(complete)
 	set(VS_REAL_CUDART_DIR ${cuda_lib})
 endif()
 
-# What a runtime needs from elsewhere: the driver API as our own driver has it, and the macros of
-# crt/host_defines.h, which 11 and 12 have in their compiler's package (60 MB for one file that says
-# nothing of the ABI). Nothing else of this release may be seen beside theirs: hence links.
+# A runtime has its own release's API above it and our driver's below: the driver headers are linked
+# into a folder by themselves, so that nothing else of this release is seen beside.
 set(driver_include_dir ${CMAKE_BINARY_DIR}/driver-headers)
-set(crt_include_dir ${CMAKE_BINARY_DIR}/crt-headers)
-file(MAKE_DIRECTORY ${driver_include_dir} ${crt_include_dir})
+file(MAKE_DIRECTORY ${driver_include_dir})
 foreach(name cuda.h cudaTypedefs.h cudaProfiler.h cudaProfilerTypedefs.h)
 	file(CREATE_LINK ${VS_CUDA_INCLUDE_DIR}/${name} ${driver_include_dir}/${name} SYMBOLIC)
 endforeach()
-file(CREATE_LINK ${VS_CUDA_INCLUDE_DIR}/crt ${crt_include_dir}/crt SYMBOLIC)
 add_library(cuda_driver_headers INTERFACE)
 target_include_directories(cuda_driver_headers SYSTEM INTERFACE ${driver_include_dir})
 
-# add_release(major library include_dir...): what is promised above of a release.
-function(add_release major library)
+# add_release(major include_dir library): what is promised above of a release.
+function(add_release major include_dir library)
 	add_library(cuda_headers_${major} INTERFACE)
-	target_include_directories(cuda_headers_${major} SYSTEM INTERFACE ${ARGN} ${crt_include_dir})
+	target_include_directories(cuda_headers_${major} SYSTEM INTERFACE ${include_dir})
+	set(VS_CUDART_${major}_INCLUDE_DIR ${include_dir} PARENT_SCOPE)
 	set(VS_CUDART_${major}_LIBRARY "" PARENT_SCOPE)
 	if(EXISTS ${library})
 		set(VS_CUDART_${major}_LIBRARY ${library} PARENT_SCOPE)
 	endif()
-	list(GET ARGN 0 first)
-	message(STATUS "CUDA ${major} runtime headers: ${first}")
+	message(STATUS "CUDA ${major} runtime headers: ${include_dir}")
 	set(VS_CUDA_RELEASES ${VS_CUDA_RELEASES} ${major} PARENT_SCOPE)
+endfunction()
+
+# One folder has it all then. crt/host_defines.h is 13's: theirs come with a compiler, 60 MB for one
+# file of macros that says nothing of the ABI.
+function(complete_headers root)
+	file(LOCK ${VS_HEADERS_DIR} DIRECTORY GUARD FUNCTION)
+	file(COPY ${root}/cuda_profiler_api/include/ DESTINATION ${root}/cuda_runtime/include)
+	file(COPY ${VS_CUDA_INCLUDE_DIR}/crt/host_defines.h
+		DESTINATION ${root}/cuda_runtime/include/crt)
 endfunction()
 
 set(VS_CUDA_RELEASES "")
@@ -168,8 +175,9 @@ foreach(major 11 12)
 	fetch_packages(fetched runtime${major} ${runtime_packages_${major}})
 	if(fetched)
 		set(root ${VS_HEADERS_DIR}/runtime${major}/nvidia)
-		add_release(${major} ${root}/cuda_runtime/lib/${soname_${major}}
-			${root}/cuda_runtime/include ${root}/cuda_profiler_api/include)
+		complete_headers(${root})
+		add_release(${major} ${root}/cuda_runtime/include
+			${root}/cuda_runtime/lib/${soname_${major}})
 	else()
 		list(GET runtime_packages_${major} 0 name)
 		set(VS_CUDART_${major}_MISSING "pip could not download ${name}")
@@ -179,12 +187,12 @@ endforeach()
 fetch_packages(fetched cuda ${cuda_packages})
 if(fetched)
 	set(root ${VS_HEADERS_DIR}/cuda/nvidia/cu${VS_CUDA_MAJOR})
-	add_release(${VS_CUDA_MAJOR} ${root}/lib/libcudart.so.${VS_CUDA_MAJOR} ${root}/include)
+	add_release(${VS_CUDA_MAJOR} ${root}/include ${root}/lib/libcudart.so.${VS_CUDA_MAJOR})
 else()
 	# Better a toolkit's than none: everything else here is tested on this runtime.
 	message(STATUS "CUDA ${VS_CUDA_MAJOR} runtime headers are not to be had from PyPI: "
 		"the toolkit's are used")
-	add_release(${VS_CUDA_MAJOR} ${cuda_lib}/libcudart.so.${VS_CUDA_MAJOR} ${VS_CUDA_INCLUDE_DIR})
+	add_release(${VS_CUDA_MAJOR} ${VS_CUDA_INCLUDE_DIR} ${cuda_lib}/libcudart.so.${VS_CUDA_MAJOR})
 endif()
 
 add_library(cuda_headers INTERFACE)

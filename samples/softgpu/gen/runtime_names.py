@@ -4,7 +4,8 @@
 usage: runtime_names.py NAMES_FILE SONAME OUT_DIR
 
 runtime_missing.c  a weak function for every runtime API name: says its name, is "not supported".
-                   A written function of that name replaces it at link time.
+                   A written function of that name replaces it at link time. Those that remain
+                   are what the section sg_missing holds, for tests.
 runtime_streams.S  NAME_ptsz and NAME_ptds (per-thread default stream), weak: the same code as NAME.
 cudart.map         the version script: these names and no others, in the version SONAME.
 
@@ -23,7 +24,8 @@ def write_missing(path, names):
         out.write("int sg_rt_error_unsupported(const char *name, int *said)\n"
                   "\t__attribute__((visibility(\"hidden\")));\n\n"
                   "#define MISSING(name) \\\n"
-                  "\tint name(void) __attribute__((weak, visibility(\"default\"))); \\\n"
+                  "\tint name(void) __attribute__((weak, section(\"sg_missing\"), \\\n"
+                  "\t\tvisibility(\"default\"))); \\\n"
                   "\tint name(void) \\\n"
                   "\t{ \\\n"
                   "\t\tstatic int said; \\\n"

@@ -88,7 +88,7 @@ enum cudaAtomicOperation {
 #define SG_RENAMED(name, version) sg_rt_newer_##name
 #endif
 
-#if CUDART_VERSION < 13000 && !defined(SG_RT_OLDER_FORMS)
+#if CUDART_VERSION < 13000 && !defined(SG_RT_OLDER_FORMS) && !defined(SG_CALLS_KEEP_NAMES)
 #define cudaGraphAddDependencies            SG_RENAMED(cudaGraphAddDependencies, 2)
 #define cudaGraphAddNode                    SG_RENAMED(cudaGraphAddNode, 2)
 #define cudaGraphGetEdges                   SG_RENAMED(cudaGraphGetEdges, 2)

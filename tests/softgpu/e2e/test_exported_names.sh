@@ -65,9 +65,6 @@ test_unwritten_runtime_functions_are_not_supported_and_silent() {
 test_unwritten_runtime_functions_name_themselves_once_with_a_log() {
 	export SOFTGPU_LOG=1
 	refuses libcudart.so.13 801
-	# A per-thread twin is the same code, under the plain name.
-	grep -v '_pt[sd][sz]$' "$work/names" >"$work/plain"
-	mv "$work/plain" "$work/names"
 	said_once
 }
 
