@@ -13,8 +13,8 @@
  *  - A function that 12 has in the form of 13, but under another name (most end in _v2), is
  *    renamed below by SG_RENAMED. 11 has no such form. What the name itself means to older
  *    programs is written in rt_older.c and rt_older_graph.c, which see names as they are.
- *  - A type that older headers lack is declared here if it is small, or is the driver's. Else the
- *    function is put in #if CUDART_VERSION >= 12000, and a file full of such functions
+ *  - A type that older headers lack is declared here and in release_11.h. Where that is too much,
+ *    the function is put in #if CUDART_VERSION >= 12000, and a file full of such functions
  *    (rt_library.c) is left out in CMakeLists.txt.
  *  - A field that a struct has in some releases only is filled in #if, there and then.
  *  - A driver function that a release does not ask for (driver_api.def) is NULL there; to call it
@@ -42,32 +42,7 @@
 #define SG_RT_PROPERTIES_SIZE_11 728
 
 #if CUDART_VERSION < 12000
-typedef struct CUkern_st *cudaKernel_t;
-typedef struct CUlib_st *cudaLibrary_t;
-
-typedef struct cudaGraphEdgeData_st {
-	unsigned char from_port;
-	unsigned char to_port;
-	unsigned char type;
-	unsigned char reserved[5];
-} cudaGraphEdgeData;
-
-enum cudaDriverEntryPointQueryResult {
-	cudaDriverEntryPointSuccess = 0,
-	cudaDriverEntryPointSymbolNotFound = 1,
-	cudaDriverEntryPointVersionNotSufficent = 2,
-};
-
-/* The runtime's own are laid out like the driver's. */
-struct cudaMemcpyAttributes {
-	CUmemcpyAttributes same;
-};
-struct cudaMemcpy3DBatchOp {
-	CUDA_MEMCPY3D_BATCH_OP same;
-};
-
-#define cudaInitDeviceFlagsAreValid                    0x01
-#define cudaChannelFormatKindUnsignedNormalized1010102 ((enum cudaChannelFormatKind)31)
+#include "release_11.h"
 #endif
 
 #if CUDART_VERSION < 13000
