@@ -24,7 +24,7 @@ set(VS_HEADERS_DIR ${CMAKE_SOURCE_DIR}/build/cuda-headers CACHE PATH
 	"Where header packages are unpacked when there is no complete CUDA toolkit")
 option(VS_HIDE_CUDA "Behave as if no CUDA toolkit were installed" "$ENV{VRAMSCOPE_HIDE_CUDA}")
 
-# The stand-ins carry the sonames of this version (libcudart.so.13).
+# What everything but the older runtimes is built against.
 set(VS_CUDA_MAJOR 13)
 set(cuda_packages
 	nvidia-cuda-runtime==13.0.* # cuda.h, cuda_runtime_api.h, libcudart.so.13, libcudart_static.a
