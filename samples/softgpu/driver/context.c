@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "array.h"
 #include "memory.h"
 #include "module.h"
 #include "object.h"
@@ -118,6 +119,7 @@ static void deactivate(struct sg_context *context)
 	context->is_active = false;
 	sg_module_destroy_all(context);
 	sg_stream_destroy_all(context);
+	sg_array_destroy_all(context);
 	sg_memory_free_context(context);
 	sg_memory_uncharge_context(context->device);
 }

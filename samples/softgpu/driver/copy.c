@@ -1,6 +1,7 @@
 /*
  * Copies. All are finished when the call returns, the asynchronous ones too.
  */
+#include "box.h"
 #include "bytes.h"
 #include "stream.h"
 
@@ -136,79 +137,6 @@ SG_API CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
 	return copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount);
 }
 
-/* One end of a copy of two or three dimensions, whatever structure described it. */
-struct box {
-	CUmemorytype type;
-	uint64_t base;
-	size_t pitch;  /* between rows */
-	size_t height; /* rows between slices */
-	size_t x, y, z;
-	enum sg_bytes_side side;
-};
-
-/* Size of the box's own dimensions: bytes, rows, slices. */
-struct extent {
-	size_t width, height, depth;
-};
-
-static CUresult check_box(struct box *box, const struct extent *extent, bool is_write)
-{
-	size_t slice, last, nr_slices;
-
-	switch (box->type) {
-	case CU_MEMORYTYPE_HOST:
-		box->side = SG_BYTES_HOST;
-		break;
-	case CU_MEMORYTYPE_DEVICE:
-		box->side = SG_BYTES_DEVICE;
-		break;
-	case CU_MEMORYTYPE_UNIFIED:
-		box->side = SG_BYTES_ANY;
-		break;
-	default: /* arrays come with a later version */
-		return CUDA_ERROR_INVALID_VALUE;
-	}
-	/* A pitch of zero stands for rows without padding, a height of zero for no padding rows. */
-	if (!box->pitch)
-		box->pitch = extent->width + box->x;
-	if (!box->height)
-		box->height = extent->height + box->y;
-	if (extent->width > box->pitch - box->x || box->x > box->pitch)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (extent->height > box->height - box->y || box->y > box->height)
-		return CUDA_ERROR_INVALID_VALUE;
-	/* All that is added or multiplied from here on is less than that, so it does not wrap. */
-	if (__builtin_mul_overflow(box->pitch, box->height, &slice) ||
-	    __builtin_add_overflow(box->z, extent->depth, &nr_slices) ||
-	    __builtin_mul_overflow(slice, nr_slices, &last) ||
-	    __builtin_add_overflow(box->base, last, &last))
-		return CUDA_ERROR_INVALID_VALUE;
-	box->base += box->z * slice + box->y * box->pitch + box->x;
-	last = (extent->depth - 1) * slice + (extent->height - 1) * box->pitch + extent->width;
-	/* Rows may leave out what lies between them, but all of it belongs to the same memory. */
-	return sg_bytes_check(box->base, last, box->side, is_write) ? CUDA_SUCCESS
-								    : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult copy_box(struct box *target, struct box *source, const struct extent *extent)
-{
-	CUresult result;
-
-	if (!extent->width || !extent->height || !extent->depth)
-		return CUDA_SUCCESS;
-	result = check_box(target, extent, true);
-	if (result == CUDA_SUCCESS)
-		result = check_box(source, extent, false);
-	if (result != CUDA_SUCCESS)
-		return result;
-	for (size_t z = 0; z < extent->depth; z++)
-		sg_bytes_copy_rows(target->base + z * target->pitch * target->height, target->pitch,
-				   source->base + z * source->pitch * source->height, source->pitch,
-				   extent->width, extent->height,
-				   extent->width * extent->height * extent->depth);
-	return CUDA_SUCCESS;
-}
-
 static uint64_t pick_base(CUmemorytype type, const void *host, CUdeviceptr device)
 {
 	return type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : device;
@@ -216,56 +144,60 @@ static uint64_t pick_base(CUmemorytype type, const void *host, CUdeviceptr devic
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *copy)
 {
-	struct extent extent;
-	struct box target, source;
+	struct sg_box_extent extent;
+	struct sg_box target, source;
 
 	if (!copy)
 		return CUDA_ERROR_INVALID_VALUE;
-	extent = (struct extent){copy->WidthInBytes, copy->Height, 1};
-	target = (struct box){
+	extent = (struct sg_box_extent){copy->WidthInBytes, copy->Height, 1};
+	target = (struct sg_box){
 		.type = copy->dstMemoryType,
 		.base = pick_base(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
+		.array = copy->dstArray,
 		.pitch = copy->dstPitch,
 		.x = copy->dstXInBytes,
 		.y = copy->dstY,
 	};
-	source = (struct box){
+	source = (struct sg_box){
 		.type = copy->srcMemoryType,
 		.base = pick_base(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
+		.array = copy->srcArray,
 		.pitch = copy->srcPitch,
 		.x = copy->srcXInBytes,
 		.y = copy->srcY,
 	};
-	return copy_box(&target, &source, &extent);
+	return sg_box_copy(&target, &source, &extent);
 }
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *copy)
 {
-	struct extent extent;
-	struct box target, source;
+	struct sg_box_extent extent;
+	struct sg_box target, source;
 
 	if (!copy || copy->srcLOD || copy->dstLOD || copy->reserved0 || copy->reserved1)
 		return CUDA_ERROR_INVALID_VALUE;
-	extent = (struct extent){copy->WidthInBytes, copy->Height, copy->Depth};
-	target = (struct box){
+	extent = (struct sg_box_extent){copy->WidthInBytes, copy->Height, copy->Depth};
+	target = (struct sg_box){
 		.type = copy->dstMemoryType,
 		.base = pick_base(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
+		.array = copy->dstArray,
 		.pitch = copy->dstPitch,
 		.height = copy->dstHeight,
 		.x = copy->dstXInBytes,
 		.y = copy->dstY,
 		.z = copy->dstZ,
 	};
-	source = (struct box){
+	source = (struct sg_box){
 		.type = copy->srcMemoryType,
 		.base = pick_base(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
+		.array = copy->srcArray,
 		.pitch = copy->srcPitch,
 		.height = copy->srcHeight,
 		.x = copy->srcXInBytes,
 		.y = copy->srcY,
 		.z = copy->srcZ,
 	};
-	return copy_box(&target, &source, &extent);
+	return sg_box_copy(&target, &source, &extent);
 }
 
 SG_API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *pCopy)

@@ -20,6 +20,7 @@ static unsigned long long next_id = 1;
 static struct sg_space device_spaces[SG_MAX_DEVICES];
 static struct sg_space managed_spaces[SG_MAX_DEVICES];
 static struct sg_space physical_spaces[SG_MAX_DEVICES];
+static struct sg_space array_spaces[SG_MAX_DEVICES];
 static struct sg_space host_space;
 static int nr_contexts[SG_MAX_DEVICES];
 
@@ -29,6 +30,7 @@ static void init_spaces(void)
 		sg_space_init(&device_spaces[d], "softgpu-device", d, DEVICE_UNIT);
 		sg_space_init(&managed_spaces[d], "softgpu-managed", d, DEVICE_UNIT);
 		sg_space_init(&physical_spaces[d], "softgpu-physical", d, SG_PAGE_SIZE);
+		sg_space_init(&array_spaces[d], "softgpu-array", d, DEVICE_UNIT);
 		managed_spaces[d].is_host_visible = true;
 		managed_spaces[d].is_evictable = sg_config_get()->profile.has_oversubscription;
 		sg_space_set_victim(&managed_spaces[d]);
@@ -71,7 +73,8 @@ bool sg_memory_is_ours(uint64_t address)
 	for (CUdevice d = 0; d < sg_init_get_nr_devices(); d++)
 		if (sg_arena_holds(&device_spaces[d].arena, address) ||
 		    sg_arena_holds(&managed_spaces[d].arena, address) ||
-		    sg_arena_holds(&physical_spaces[d].arena, address))
+		    sg_arena_holds(&physical_spaces[d].arena, address) ||
+		    sg_arena_holds(&array_spaces[d].arena, address))
 			return true;
 	return false;
 }
@@ -117,6 +120,8 @@ struct sg_space *sg_memory_get_space(enum sg_memory_kind kind, CUdevice device)
 	case SG_MEMORY_PINNED:
 	case SG_MEMORY_REGISTERED:
 		return &host_space;
+	case SG_MEMORY_ARRAY:
+		return &array_spaces[device];
 	default:
 		return device < 0 ? &host_space : &device_spaces[device];
 	}

@@ -20,6 +20,7 @@ enum sg_memory_kind {
 	SG_MEMORY_POOL,       /* a block of a stream-ordered pool */
 	SG_MEMORY_MAPPED,     /* cuMemMap: physical memory at an address */
 	SG_MEMORY_MODULE,     /* globals of a module: not the program's to free */
+	SG_MEMORY_ARRAY,      /* behind arrays (array.h): the program has no address of it */
 };
 #define SG_MEMORY_IS(kind) (1u << (kind))
 
@@ -66,7 +67,7 @@ void sg_memory_remove(struct sg_block *block); /* out of the index, and gone */
 /* Locked. The space of a kind on a device; pinned memory has only one. */
 struct sg_space *sg_memory_get_space(enum sg_memory_kind kind, CUdevice device);
 
-/* CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY. Device, managed, pinned and module memory. */
+/* CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY. Device, managed, pinned, module and array memory. */
 SG_MUST_USE CUresult sg_memory_alloc(enum sg_memory_kind kind, struct sg_context *context,
 				     uint64_t size, unsigned flags, CUdeviceptr *address);
 

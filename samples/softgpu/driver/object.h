@@ -20,6 +20,8 @@ enum sg_object_type {
 	SG_OBJECT_KERNEL, /* CUkernel and CUfunction */
 	SG_OBJECT_POOL,
 	SG_OBJECT_PHYSICAL, /* CUmemGenericAllocationHandle */
+	SG_OBJECT_ARRAY,
+	SG_OBJECT_MIPMAP,
 	SG_NR_OBJECT_TYPES
 };
 
