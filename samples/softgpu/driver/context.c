@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "module.h"
 #include "object.h"
+#include "peer.h"
 #include "stream.h"
 
 #define STACK_DEPTH 64
@@ -120,6 +121,7 @@ static void deactivate(struct sg_context *context)
 	sg_module_destroy_all(context);
 	sg_stream_destroy_all(context);
 	sg_array_destroy_all(context);
+	sg_peer_forget(context);
 	sg_memory_free_context(context);
 	sg_memory_uncharge_context(context->device);
 }
