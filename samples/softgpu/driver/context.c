@@ -10,6 +10,7 @@
 #include "object.h"
 #include "peer.h"
 #include "stream.h"
+#include "texture.h"
 
 #define STACK_DEPTH 64
 
@@ -120,6 +121,7 @@ static void deactivate(struct sg_context *context)
 	context->is_active = false;
 	sg_module_destroy_all(context);
 	sg_stream_destroy_all(context);
+	sg_texture_destroy_all(context);
 	sg_array_destroy_all(context);
 	sg_peer_forget(context);
 	sg_memory_free_context(context);

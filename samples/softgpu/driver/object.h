@@ -22,6 +22,8 @@ enum sg_object_type {
 	SG_OBJECT_PHYSICAL, /* CUmemGenericAllocationHandle */
 	SG_OBJECT_ARRAY,
 	SG_OBJECT_MIPMAP,
+	SG_OBJECT_TEXTURE,
+	SG_OBJECT_SURFACE,
 	SG_NR_OBJECT_TYPES
 };
 
