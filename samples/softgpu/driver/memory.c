@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "pool.h"
 #include "vmm.h"
 
@@ -190,6 +191,7 @@ static void free_block(struct sg_block *block)
 		else
 			sg_space_give_run(block->run);
 	}
+	sg_advice_forget(block);
 	sg_memory_remove(block);
 }
 

@@ -24,6 +24,7 @@ enum sg_memory_kind {
 };
 #define SG_MEMORY_IS(kind) (1u << (kind))
 
+struct sg_advice;
 struct sg_physical;
 struct sg_pool;
 
@@ -38,6 +39,7 @@ struct sg_block {
 	struct sg_extent *piece;    /* its part of a shared page or of a pool, else NULL */
 	struct sg_pool *pool;       /* SG_MEMORY_POOL */
 	bool has_sync_memops;       /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: kept, without effect */
+	struct sg_advice *advice;   /* SG_MEMORY_MANAGED: what was said about it, or NULL */
 	/* SG_MEMORY_MAPPED: */
 	struct sg_physical *physical;
 	uint64_t offset;                      /* into the run of the physical memory */
