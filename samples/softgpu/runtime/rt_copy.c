@@ -1,15 +1,16 @@
 /* Copies: one, two and three dimensions, between devices, in batches. */
 #include "rt_copy.h"
 
+#include "rt_box.h"
+
 const struct sg_rt_copy_how sg_rt_copy_now;
 
-static bool kind_is_valid(enum cudaMemcpyKind kind)
+bool sg_rt_copy_is_kind(enum cudaMemcpyKind kind)
 {
 	return (int)kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
 }
 
-/* With cudaMemcpyDefault the driver finds out by the address. */
-static CUmemorytype source_type(enum cudaMemcpyKind kind)
+CUmemorytype sg_rt_copy_source_type(enum cudaMemcpyKind kind)
 {
 	switch (kind) {
 	case cudaMemcpyHostToHost:
@@ -23,7 +24,7 @@ static CUmemorytype source_type(enum cudaMemcpyKind kind)
 	}
 }
 
-static CUmemorytype target_type(enum cudaMemcpyKind kind)
+CUmemorytype sg_rt_copy_target_type(enum cudaMemcpyKind kind)
 {
 	switch (kind) {
 	case cudaMemcpyHostToHost:
@@ -74,7 +75,7 @@ static cudaError_t copy_later(void *target, const void *source, size_t count,
 cudaError_t sg_rt_copy_linear(void *target, const void *source, size_t count,
 			      enum cudaMemcpyKind kind, const struct sg_rt_copy_how *how)
 {
-	if (!kind_is_valid(kind))
+	if (!sg_rt_copy_is_kind(kind))
 		return cudaErrorInvalidMemcpyDirection;
 	if (!count)
 		return cudaSuccess;
@@ -93,11 +94,11 @@ static cudaError_t copy_2d(struct plane target, struct plane source, size_t widt
 			   enum cudaMemcpyKind kind, const struct sg_rt_copy_how *how)
 {
 	CUDA_MEMCPY2D copy = {
-		.srcMemoryType = source_type(kind),
+		.srcMemoryType = sg_rt_copy_source_type(kind),
 		.srcHost = source.address,
 		.srcDevice = (CUdeviceptr)source.address,
 		.srcPitch = source.pitch,
-		.dstMemoryType = target_type(kind),
+		.dstMemoryType = sg_rt_copy_target_type(kind),
 		.dstHost = target.address,
 		.dstDevice = (CUdeviceptr)target.address,
 		.dstPitch = target.pitch,
@@ -105,7 +106,7 @@ static cudaError_t copy_2d(struct plane target, struct plane source, size_t widt
 		.Height = height,
 	};
 
-	if (!kind_is_valid(kind))
+	if (!sg_rt_copy_is_kind(kind))
 		return cudaErrorInvalidMemcpyDirection;
 	if (width > target.pitch || width > source.pitch)
 		return cudaErrorInvalidPitchValue;
@@ -118,73 +119,59 @@ static cudaError_t copy_2d(struct plane target, struct plane source, size_t widt
 			  : SG_DRIVER(cuMemcpy2DUnaligned_v3020, &copy);
 }
 
-/* One side of a 3D copy of linear memory: enough pitch, enough rows in a slice. */
-static cudaError_t check_side(const struct cudaPitchedPtr *memory, const struct cudaPos *pos,
-			      const struct cudaExtent *extent)
-{
-	if (!memory->ptr)
-		return cudaErrorInvalidValue;
-	if (pos->x > memory->pitch || extent->width > memory->pitch - pos->x)
-		return cudaErrorInvalidPitchValue;
-	if (extent->depth + pos->z > 1 &&
-	    (pos->y > memory->ysize || extent->height > memory->ysize - pos->y))
-		return cudaErrorInvalidValue;
-	return cudaSuccess;
-}
-
-/* Arrays are not written yet; a side is either one of them or linear memory, never both. */
-static cudaError_t check_sides(cudaArray_t source_array, const struct cudaPitchedPtr *source,
-			       cudaArray_t target_array, const struct cudaPitchedPtr *target)
-{
-	if ((source_array && source->ptr) || (target_array && target->ptr) ||
-	    (!source_array && !source->ptr) || (!target_array && !target->ptr))
-		return cudaErrorInvalidValue;
-	return source_array || target_array ? cudaErrorNotSupported : cudaSuccess;
-}
-
 static bool is_empty(const struct cudaExtent *extent)
 {
 	return !extent->width || !extent->height || !extent->depth;
 }
 
+/* An array is on the device whatever the kind says. */
+static CUmemorytype type_of_end(const struct sg_rt_box_end *end, CUmemorytype type)
+{
+	return end->array ? CU_MEMORYTYPE_ARRAY : type;
+}
+
 static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, const struct sg_rt_copy_how *how)
 {
+	struct sg_rt_box box;
 	CUDA_MEMCPY3D copy;
 	cudaError_t error;
 
 	if (!p)
 		return cudaErrorInvalidValue;
-	if (!kind_is_valid(p->kind))
+	if (!sg_rt_copy_is_kind(p->kind))
 		return cudaErrorInvalidMemcpyDirection;
 	if (is_empty(&p->extent))
 		return cudaSuccess;
-	error = check_sides(p->srcArray, &p->srcPtr, p->dstArray, &p->dstPtr);
-	if (!error)
-		error = check_side(&p->srcPtr, &p->srcPos, &p->extent);
-	if (!error)
-		error = check_side(&p->dstPtr, &p->dstPos, &p->extent);
+	box = (struct sg_rt_box){
+		.target = {p->dstArray, p->dstPos, p->dstPtr},
+		.source = {p->srcArray, p->srcPos, p->srcPtr},
+		.extent = p->extent,
+	};
+	error = sg_rt_box_convert(&box);
 	if (error)
 		return error;
 	copy = (CUDA_MEMCPY3D){
-		.srcXInBytes = p->srcPos.x,
-		.srcY = p->srcPos.y,
-		.srcZ = p->srcPos.z,
-		.srcMemoryType = source_type(p->kind),
+		.srcXInBytes = box.source.pos.x,
+		.srcY = box.source.pos.y,
+		.srcZ = box.source.pos.z,
+		.srcMemoryType = type_of_end(&box.source, sg_rt_copy_source_type(p->kind)),
 		.srcHost = p->srcPtr.ptr,
 		.srcDevice = (CUdeviceptr)p->srcPtr.ptr,
+		.srcArray = (CUarray)(void *)p->srcArray,
 		.srcPitch = p->srcPtr.pitch,
 		.srcHeight = p->srcPtr.ysize,
-		.dstXInBytes = p->dstPos.x,
-		.dstY = p->dstPos.y,
-		.dstZ = p->dstPos.z,
-		.dstMemoryType = target_type(p->kind),
+		.dstXInBytes = box.target.pos.x,
+		.dstY = box.target.pos.y,
+		.dstZ = box.target.pos.z,
+		.dstMemoryType = type_of_end(&box.target, sg_rt_copy_target_type(p->kind)),
 		.dstHost = p->dstPtr.ptr,
 		.dstDevice = (CUdeviceptr)p->dstPtr.ptr,
+		.dstArray = (CUarray)(void *)p->dstArray,
 		.dstPitch = p->dstPtr.pitch,
 		.dstHeight = p->dstPtr.ysize,
-		.WidthInBytes = p->extent.width,
-		.Height = p->extent.height,
-		.Depth = p->extent.depth,
+		.WidthInBytes = box.extent.width,
+		.Height = box.extent.height,
+		.Depth = box.extent.depth,
 	};
 	return how->async ? SG_DRIVER(cuMemcpy3DAsync_v3020, &copy, how->stream)
 			  : SG_DRIVER(cuMemcpy3D_v3020, &copy);
@@ -220,6 +207,7 @@ static cudaError_t copy_3d_peer(const struct cudaMemcpy3DPeerParms *p,
 				const struct sg_rt_copy_how *how)
 {
 	CUDA_MEMCPY3D_PEER copy = {0};
+	struct sg_rt_box box;
 	cudaError_t error;
 
 	if (!p)
@@ -227,30 +215,33 @@ static cudaError_t copy_3d_peer(const struct cudaMemcpy3DPeerParms *p,
 	error = two_contexts(p->dstDevice, &copy.dstContext, p->srcDevice, &copy.srcContext);
 	if (error || is_empty(&p->extent))
 		return error;
-	error = check_sides(p->srcArray, &p->srcPtr, p->dstArray, &p->dstPtr);
-	if (!error)
-		error = check_side(&p->srcPtr, &p->srcPos, &p->extent);
-	if (!error)
-		error = check_side(&p->dstPtr, &p->dstPos, &p->extent);
+	box = (struct sg_rt_box){
+		.target = {p->dstArray, p->dstPos, p->dstPtr},
+		.source = {p->srcArray, p->srcPos, p->srcPtr},
+		.extent = p->extent,
+	};
+	error = sg_rt_box_convert(&box);
 	if (error)
 		return error;
-	copy.srcXInBytes = p->srcPos.x;
-	copy.srcY = p->srcPos.y;
-	copy.srcZ = p->srcPos.z;
-	copy.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+	copy.srcXInBytes = box.source.pos.x;
+	copy.srcY = box.source.pos.y;
+	copy.srcZ = box.source.pos.z;
+	copy.srcMemoryType = type_of_end(&box.source, CU_MEMORYTYPE_UNIFIED);
 	copy.srcDevice = (CUdeviceptr)p->srcPtr.ptr;
+	copy.srcArray = (CUarray)(void *)p->srcArray;
 	copy.srcPitch = p->srcPtr.pitch;
 	copy.srcHeight = p->srcPtr.ysize;
-	copy.dstXInBytes = p->dstPos.x;
-	copy.dstY = p->dstPos.y;
-	copy.dstZ = p->dstPos.z;
-	copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+	copy.dstXInBytes = box.target.pos.x;
+	copy.dstY = box.target.pos.y;
+	copy.dstZ = box.target.pos.z;
+	copy.dstMemoryType = type_of_end(&box.target, CU_MEMORYTYPE_UNIFIED);
 	copy.dstDevice = (CUdeviceptr)p->dstPtr.ptr;
+	copy.dstArray = (CUarray)(void *)p->dstArray;
 	copy.dstPitch = p->dstPtr.pitch;
 	copy.dstHeight = p->dstPtr.ysize;
-	copy.WidthInBytes = p->extent.width;
-	copy.Height = p->extent.height;
-	copy.Depth = p->extent.depth;
+	copy.WidthInBytes = box.extent.width;
+	copy.Height = box.extent.height;
+	copy.Depth = box.extent.depth;
 	return how->async ? SG_DRIVER(cuMemcpy3DPeerAsync_v4000, &copy, how->stream)
 			  : SG_DRIVER(cuMemcpy3DPeer_v4000, &copy);
 }
@@ -336,4 +327,14 @@ SG_API cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *sr
 
 	return SG_IN_CONTEXT(SG_DRIVER(cuMemcpyBatchAsync_v13000, to, from, lengths, count,
 				       (CUmemcpyAttributes *)attrs, attrsIdxs, numAttrs, stream));
+}
+
+SG_API cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
+					  unsigned long long flags, cudaStream_t stream)
+{
+	_Static_assert(sizeof(struct cudaMemcpy3DBatchOp) == sizeof(CUDA_MEMCPY3D_BATCH_OP),
+		       "layout");
+
+	return SG_IN_CONTEXT(SG_DRIVER(cuMemcpy3DBatchAsync_v13000, numOps,
+				       (CUDA_MEMCPY3D_BATCH_OP *)opList, flags, stream));
 }

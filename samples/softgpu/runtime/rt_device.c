@@ -198,6 +198,17 @@ SG_API cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int p
 				       : cudaErrorInvalidValue);
 }
 
+/* The runtime says "invalid device" where the driver says "not supported" or "invalid context". */
+static cudaError_t check_peer(int peer)
+{
+	int device = 0, can_access = 0;
+	cudaError_t error = sg_rt_context_device(&device);
+
+	if (!error)
+		error = SG_DRIVER(cuDeviceCanAccessPeer_v4000, &can_access, device, peer);
+	return error || can_access ? error : cudaErrorInvalidDevice;
+}
+
 static cudaError_t enable_peer(int peer, unsigned flags)
 {
 	CUcontext context;
@@ -205,7 +216,9 @@ static cudaError_t enable_peer(int peer, unsigned flags)
 
 	if (flags)
 		return cudaErrorInvalidValue;
-	error = sg_rt_context_primary(peer, &context);
+	error = check_peer(peer);
+	if (!error)
+		error = sg_rt_context_primary(peer, &context);
 	return error ? error : SG_DRIVER(cuCtxEnablePeerAccess_v4000, context, flags);
 }
 
