@@ -125,6 +125,7 @@ set(e2e_libraries -lcuda) # of the toolkit's stubs, to link with
 e2e_program(e2e_driver)
 set(e2e_libraries)
 e2e_program(e2e_devices ENV SOFTGPU_DEVICES=2)
+e2e_program(e2e_arrays ENV SOFTGPU_DEVICES=2)
 e2e_program(e2e_exhaust ENV SOFTGPU_MEMORY=1G)
 e2e_program(e2e_no_image ENV SOFTGPU_CC=80)
 e2e_program(e2e_no_room ENV SOFTGPU_MEMORY=1G)
