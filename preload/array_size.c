@@ -2,8 +2,6 @@
 
 #include <stdbool.h>
 
-#define MAX_LEVELS 32
-
 struct shape {
 	uint64_t width, height, depth;
 	uint64_t nr_bits;    /* of an element */
@@ -28,11 +26,27 @@ static uint64_t round_up(uint64_t extent, unsigned unit)
 	return extent > UINT64_MAX - unit ? extent : (extent + unit - 1) / unit * unit;
 }
 
+/* As the driver does it: between 1 and 1 + floor(log2(the longest extent)). */
+static unsigned clamp_levels(const struct shape *shape, unsigned nr_levels)
+{
+	uint64_t longest = shape->width > shape->height ? shape->width : shape->height;
+	unsigned most = 1;
+
+	if (!shape->is_layered && shape->depth > longest)
+		longest = shape->depth;
+	while (longest >>= 1)
+		most++;
+	if (!nr_levels)
+		return 1;
+	return nr_levels < most ? nr_levels : most;
+}
+
 static uint64_t add_levels(const struct shape *shape, unsigned nr_levels)
 {
 	uint64_t size = 0;
 
-	for (unsigned l = 0; l < nr_levels && l < MAX_LEVELS; l++) {
+	nr_levels = clamp_levels(shape, nr_levels);
+	for (unsigned l = 0; l < nr_levels; l++) {
 		uint64_t width = round_up(get_level(shape->width, l), shape->block_side);
 		uint64_t height = round_up(get_level(shape->height, l), shape->block_side);
 		uint64_t depth = get_level(shape->depth, shape->is_layered ? 0 : l);

@@ -11,11 +11,12 @@
  *	sum over levels l of   ceil(bits(format, channels) x W x H x D / 8)
  *	W = max(Width >> l, 1)   H = max(Height >> l, 1)   D = max(Depth >> l, 1)
  *
+ * The levels are clamped as cuMipmappedArrayCreate does it: to those that halve something, and 1.
  * Depth of a layered or cubemap array is its number of layers and the same on every level. A
  * block-compressed format (BC1 to BC7) takes W and H in whole blocks of 4. Sparse and deferred
- *arrays have no memory of their own: 0. What the device pads it with is not known and not counted.
+ * arrays have no memory of their own: 0. What the device pads it with is not known and not counted.
  *
- * UINT64_MAX if it does not fit; levels above 32 are taken as 32, where nothing is left to halve.
+ * UINT64_MAX if it does not fit.
  */
 uint64_t vs_array_size_get(const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned nr_levels);
 

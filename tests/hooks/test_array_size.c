@@ -33,6 +33,17 @@ static void test_levels_halve_every_extent_down_to_one(void **state)
 	assert_int_equal(size_of(CU_AD_FORMAT_UNSIGNED_INT8, 1, 4, 4, 4, 0, 3), 64 + 8 + 1);
 }
 
+static void test_levels_that_are_not_there_count_nothing(void **state)
+{
+	(void)state;
+	/* 4x2, 2x1, 1x1: the driver makes three, however many are asked for, and at least one. */
+	assert_int_equal(size_of(CU_AD_FORMAT_UNSIGNED_INT8, 1, 4, 2, 0, 0, 20), 8 + 2 + 1);
+	assert_int_equal(size_of(CU_AD_FORMAT_UNSIGNED_INT8, 1, 4, 2, 0, 0, 0), 8);
+	assert_int_equal(
+		size_of(CU_AD_FORMAT_UNSIGNED_INT8, 1, 2, 2, 100, CUDA_ARRAY3D_LAYERED, 20),
+		100 * (4 + 1));
+}
+
 static void test_layers_are_the_same_on_every_level(void **state)
 {
 	(void)state;
@@ -86,6 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_extents_of_zero_count_as_one),
 		cmocka_unit_test(test_levels_halve_every_extent_down_to_one),
+		cmocka_unit_test(test_levels_that_are_not_there_count_nothing),
 		cmocka_unit_test(test_layers_are_the_same_on_every_level),
 		cmocka_unit_test(test_compressed_formats_take_whole_blocks),
 		cmocka_unit_test(test_planar_formats_count_all_planes),
