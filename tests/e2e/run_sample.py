@@ -17,6 +17,11 @@ from harness import SAMPLES, analyze, check, check_equal, iec, line_of
 # command must show. `cause`: of the last out-of-memory. `says`: what the named command must say,
 # with {key} for bytes and {key:n} for a number of the sample's own books.
 KNOWN = {
+    "array": {
+        "status": 3, "cause": "capacity", "peak": "array",
+        "culprits": {"report": [("cudaMallocArray(&atlas", "load_atlas")],
+                     "peak": [("CHECK(cudaMallocArray(&frame", "make_frame")]},
+    },
     "async": {"status": 0},
     "batches": {
         "status": 3, "source": "sample_batches.cu", "cause": "fragmentation",
