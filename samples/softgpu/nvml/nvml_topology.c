@@ -4,8 +4,8 @@
 #include "nvml_state.h"
 
 /*
- * How devices lie to each other and to the processors: all of them on one host bridge, no peer
- * access between them, no NVLink, no fabric.
+ * How devices lie to each other and to the processors: all of them on one host bridge, with peer
+ * access over PCI Express, no NVLink, no fabric.
  */
 
 /* A list of devices other than one. NULL: of all. The protocol is that of *count in nvml.h. */
@@ -90,7 +90,11 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
 		return result;
 	if ((unsigned int)p2pIndex >= NVML_P2P_CAPS_INDEX_UNKNOWN)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*p2pStatus = NVML_P2P_STATUS_NOT_SUPPORTED;
+	/* Over PCI Express, as the driver says (cuDeviceGetP2PAttribute): no links, no atomics. */
+	*p2pStatus =
+		p2pIndex == NVML_P2P_CAPS_INDEX_NVLINK || p2pIndex == NVML_P2P_CAPS_INDEX_ATOMICS
+			? NVML_P2P_STATUS_NOT_SUPPORTED
+			: NVML_P2P_STATUS_OK;
 	return NVML_SUCCESS;
 }
 

@@ -479,6 +479,9 @@ static void test_devices_share_a_host_bridge_and_nothing_else(void **state)
 			 NVML_ERROR_INVALID_ARGUMENT);
 	assert_int_equal(nvmlDeviceGetP2PStatus(first, second, NVML_P2P_CAPS_INDEX_READ, &status),
 			 NVML_SUCCESS);
+	assert_int_equal(status, NVML_P2P_STATUS_OK);
+	assert_int_equal(nvmlDeviceGetP2PStatus(first, second, NVML_P2P_CAPS_INDEX_NVLINK, &status),
+			 NVML_SUCCESS);
 	assert_int_equal(status, NVML_P2P_STATUS_NOT_SUPPORTED);
 	assert_int_equal(nvmlDeviceGetNvLinkState(first, 0, &active), NVML_ERROR_NOT_SUPPORTED);
 	assert_int_equal(nvmlDeviceGetNvLinkState(first, NVML_NVLINK_MAX_LINKS, &active),
