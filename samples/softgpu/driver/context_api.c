@@ -5,6 +5,8 @@
 #include "device_attribute.h"
 #include "memory.h"
 
+#define MAX_SYNC_DEPTH 24 /* the deepest that kernels can launch kernels */
+
 SG_API CUresult cuCtxGetDevice(CUdevice *device)
 {
 	struct sg_context *context;
@@ -91,13 +93,20 @@ SG_API CUresult cuCtxSynchronize_v2(CUcontext ctx)
 	return result;
 }
 
+/* Kernels of 9.0 and later cannot wait for the kernels they launch. */
+static bool has_sync_depth(void)
+{
+	return sg_config_get()->profile.cc < 90;
+}
+
 static bool is_settable(CUlimit limit)
 {
 	switch (limit) {
+	case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
+		return has_sync_depth();
 	case CU_LIMIT_STACK_SIZE:
 	case CU_LIMIT_PRINTF_FIFO_SIZE:
 	case CU_LIMIT_MALLOC_HEAP_SIZE:
-	case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
 	case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
 	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
 	case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
@@ -117,7 +126,8 @@ SG_API CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 		return result;
 	if (!is_settable(limit))
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
-	if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128)
+	if ((limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128) ||
+	    (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH && value > MAX_SYNC_DEPTH))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* The real driver, too, is free to give less than was asked for. */
 	if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE && value > most)
@@ -135,7 +145,8 @@ SG_API CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 		return result;
 	if (!pvalue)
 		return CUDA_ERROR_INVALID_VALUE;
-	if ((unsigned)limit >= CU_LIMIT_MAX)
+	if ((unsigned)limit >= CU_LIMIT_MAX ||
+	    (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH && !has_sync_depth()))
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	*pvalue = context->limits[limit];
 	return CUDA_SUCCESS;

@@ -484,6 +484,53 @@ static void test_limits_are_kept_per_context(void **state)
 	assert_ok(cuCtxDestroy(first));
 }
 
+static void test_limits_of_the_l2_cache_are_hints(void **state)
+{
+	CUcontext context = create_on(0);
+	size_t value;
+	int most;
+
+	(void)state;
+	assert_ok(cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 0));
+	assert_true(most > 0);
+	assert_ok(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, SIZE_MAX));
+	assert_ok(cuCtxGetLimit(&value, CU_LIMIT_PERSISTING_L2_CACHE_SIZE));
+	assert_int_equal(value, most);
+	assert_ok(cuCtxResetPersistingL2Cache());
+	assert_ok(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 128));
+	assert_invalid(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 129));
+	assert_ok(cuCtxDestroy(context));
+}
+
+static void play_kernels_that_can_wait(void **state)
+{
+	CUcontext context;
+	size_t value;
+
+	(void)state;
+	context = sg_rig_open();
+	assert_ok(cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH));
+	assert_int_equal(value, 2);
+	assert_ok(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 24));
+	assert_invalid(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 25));
+	assert_ok(cuCtxDestroy(context));
+}
+
+static void test_kernels_wait_for_kernels_before_9_0_only(void **state)
+{
+	CUcontext context = create_on(0);
+	size_t value;
+
+	(void)state;
+	assert_result(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 4),
+		      CUDA_ERROR_UNSUPPORTED_LIMIT);
+	assert_result(cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH),
+		      CUDA_ERROR_UNSUPPORTED_LIMIT);
+	assert_ok(cuCtxDestroy(context));
+	SG_RIG_RUN("kernels_that_can_wait", "SOFTGPU_MEMORY=256M", "SOFTGPU_CONTEXT=20M",
+		   "SOFTGPU_CC=80", NULL);
+}
+
 static void test_stack_is_deep_but_not_endless(void **state)
 {
 	CUcontext context = create_on(0);
@@ -543,8 +590,11 @@ static void test_64_threads_have_contexts_of_their_own(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	static const struct sg_rig_scene scenes[] = {
+		{"kernels_that_can_wait", play_kernels_that_can_wait},
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_created_context_is_current, end),
 		cmocka_unit_test_teardown(test_stack_pushes_and_pops, end),
@@ -569,10 +619,15 @@ int main(void)
 		cmocka_unit_test_teardown(test_each_device_has_its_own_capacity, end),
 		cmocka_unit_test_teardown(test_context_has_number_flags_and_version, end),
 		cmocka_unit_test_teardown(test_limits_are_kept_per_context, end),
+		cmocka_unit_test_teardown(test_limits_of_the_l2_cache_are_hints, end),
+		cmocka_unit_test_teardown(test_kernels_wait_for_kernels_before_9_0_only, end),
 		cmocka_unit_test_teardown(test_stack_is_deep_but_not_endless, end),
 		cmocka_unit_test_teardown(test_64_threads_have_contexts_of_their_own, end),
 	};
+	int status = SG_RIG_PLAY(argc, argv, scenes);
 
+	if (status >= 0)
+		return status;
 	SG_RIG_SET_ENVIRONMENT("SOFTGPU_MEMORY=256M", "SOFTGPU_CONTEXT=20M", "SOFTGPU_DEVICES=3",
 			       NULL);
 	if (cuInit(0) != CUDA_SUCCESS)
