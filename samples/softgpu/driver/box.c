@@ -80,13 +80,19 @@ CUresult sg_box_check(struct sg_box *box, const struct sg_box_extent *extent, bo
 void sg_box_move(const struct sg_box *target, const struct sg_box *source,
 		 const struct sg_box_extent *extent)
 {
+	size_t width = extent->width, height = extent->height;
+
 	if (is_empty(extent))
 		return;
+	/* Rows without a gap are one long row: arrays of millions of rows are copied in one go. */
+	if (target->pitch == width && source->pitch == width) {
+		width *= height;
+		height = 1;
+	}
 	for (size_t z = 0; z < extent->depth; z++)
 		sg_bytes_copy_rows(target->base + z * target->pitch * target->height, target->pitch,
 				   source->base + z * source->pitch * source->height, source->pitch,
-				   extent->width, extent->height,
-				   extent->width * extent->height * extent->depth);
+				   width, height, width * height * extent->depth);
 }
 
 CUresult sg_box_copy(struct sg_box *target, struct sg_box *source,

@@ -259,6 +259,20 @@ static void test_array_that_does_not_fit_changes_nothing(void **state)
 	assert_int_equal(sg_rig_get_free(), before);
 }
 
+static void test_managed_memory_gives_way_to_arrays(void **state)
+{
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = describe(4096, 4096, 0, 0);
+	CUdeviceptr managed;
+	CUarray array;
+
+	(void)state;
+	assert_ok(cuMemAllocManaged(&managed, 400 * MIB, CU_MEM_ATTACH_GLOBAL));
+	assert_true(sg_rig_get_free() < 64 * MIB);
+	array = make(&descriptor);
+	assert_ok(cuArrayDestroy(array));
+	assert_ok(cuMemFree(managed));
+}
+
 static void test_compressed_arrays_cost_a_block_for_16_elements(void **state)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = describe(4096, 4096, 0, 0);
@@ -461,6 +475,7 @@ int main(void)
 		TEST(test_rows_cost_64_bytes_and_slices_8_rows),
 		TEST(test_arrays_share_pages_with_each_other_and_with_nothing_else),
 		TEST(test_array_that_does_not_fit_changes_nothing),
+		TEST(test_managed_memory_gives_way_to_arrays),
 		TEST(test_compressed_arrays_cost_a_block_for_16_elements),
 		TEST(test_planes_of_an_array_are_arrays_of_it),
 		TEST(test_levels_halve_until_they_are_one),

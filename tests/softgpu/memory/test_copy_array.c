@@ -275,6 +275,61 @@ static void test_compressed_rows_are_rows_of_blocks(void **state)
 	assert_ok(cuArrayDestroy(compressed));
 }
 
+static void test_rows_without_gaps_are_copied_like_others(void **state)
+{
+	/* 64 bytes a row: no padding on either side; 5 rows of 8 in a slice */
+	CUarray tight = make(16, 5, 3);
+	CUDA_MEMCPY3D copy = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = source,
+		.srcPitch = 64,
+		.srcHeight = 7,
+		.dstMemoryType = CU_MEMORYTYPE_ARRAY,
+		.dstArray = tight,
+		.WidthInBytes = 64,
+		.Height = 5,
+		.Depth = 3,
+	};
+
+	(void)state;
+	assert_ok(cuMemcpy3D(&copy));
+	assert_ok(cuMemcpyAtoH(seen, tight, 0, (size_t)64 * 5 * 3));
+	for (size_t z = 0; z < 3; z++)
+		assert_memory_equal(seen + z * 64 * 5, source + z * 64 * 7, 64 * 5);
+	assert_ok(cuArrayDestroy(tight));
+}
+
+static void play_zero_backing(void **state)
+{
+	const size_t large = (size_t)1024 * 1024;
+	unsigned char *bytes = malloc(large);
+	CUarray image;
+
+	(void)state;
+	begin(NULL);
+	assert_non_null(bytes);
+	image = make(512, 512, 0);
+	/* A small copy is kept, a large one reads as zero: the array is device memory. */
+	assert_ok(cuMemcpyHtoA(image, 4096, source, 4096));
+	assert_ok(cuMemcpyAtoH(bytes, image, 4096, 4096));
+	assert_memory_equal(bytes, source, 4096);
+	memset(bytes, 0x55, large);
+	assert_ok(cuMemcpyHtoA(image, 0, bytes, large));
+	assert_ok(cuMemcpyAtoH(bytes, image, 0, large));
+	for (size_t i = 0; i < large; i++)
+		assert_int_equal(bytes[i], 0);
+	assert_true(sg_rig_get_file_size("softgpu-array") < large);
+	free(bytes);
+	end(NULL);
+}
+
+static void test_zero_backing_forgets_large_images(void **state)
+{
+	(void)state;
+	SG_RIG_RUN("zero_backing", "SOFTGPU_MEMORY=256M", "SOFTGPU_CONTEXT=16M",
+		   "SOFTGPU_BACKING=zero", NULL);
+}
+
 static void test_copies_beyond_an_array_are_invalid(void **state)
 {
 	CUDA_MEMCPY3D good = all_of(array), bad;
@@ -371,8 +426,11 @@ static void test_boxes_go_between_devices(void **state)
 	assert_ok(cuCtxDestroy(other));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	static const struct sg_rig_scene scenes[] = {
+		{"zero_backing", play_zero_backing},
+	};
 	const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
 		TEST(test_new_array_is_zero),
@@ -382,11 +440,16 @@ int main(void)
 		TEST(test_lines_go_from_array_to_array),
 		TEST(test_levels_and_planes_keep_bytes_of_their_own),
 		TEST(test_compressed_rows_are_rows_of_blocks),
+		TEST(test_rows_without_gaps_are_copied_like_others),
+		TEST(test_zero_backing_forgets_large_images),
 		TEST(test_copies_beyond_an_array_are_invalid),
 		TEST(test_array_to_array_wants_equal_elements),
 		TEST(test_boxes_go_between_devices),
 	};
+	int status = SG_RIG_PLAY(argc, argv, scenes);
 
+	if (status >= 0)
+		return status;
 	SG_RIG_SET_ENVIRONMENT("SOFTGPU_MEMORY=256M", "SOFTGPU_CONTEXT=16M", "SOFTGPU_DEVICES=2",
 			       NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
