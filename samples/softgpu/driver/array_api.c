@@ -27,7 +27,10 @@ static CUresult create(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR *descripto
 SG_API CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = {0};
+	CUresult result = sg_init_check();
 
+	if (result != CUDA_SUCCESS)
+		return result;
 	if (!pAllocateArray)
 		return create(pHandle, NULL);
 	descriptor.Width = pAllocateArray->Width;

@@ -55,11 +55,11 @@ SG_API CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t 
 {
 	CUresult result = begin(hStream);
 
+	if (result != CUDA_SUCCESS)
+		return result;
 	/* No single copy is to blame, until one is. */
 	if (failIdx)
 		*failIdx = SIZE_MAX;
-	if (result != CUDA_SUCCESS)
-		return result;
 	if (!dsts || !srcs || !sizes || !count ||
 	    !are_attributes_valid(attrs, attrsIdxs, numAttrs, count))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -166,10 +166,10 @@ SG_API CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opLi
 	struct planned planned;
 	CUresult result = begin(hStream);
 
-	if (failIdx)
-		*failIdx = SIZE_MAX;
 	if (result != CUDA_SUCCESS)
 		return result;
+	if (failIdx)
+		*failIdx = SIZE_MAX;
 	if (!numOps || !opList || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < numOps; i++) {
