@@ -9,6 +9,7 @@
 #include "module.h"
 #include "object.h"
 #include "peer.h"
+#include "reference.h"
 #include "stream.h"
 #include "texture.h"
 
@@ -121,6 +122,7 @@ static void deactivate(struct sg_context *context)
 	context->is_active = false;
 	sg_module_destroy_all(context);
 	sg_stream_destroy_all(context);
+	sg_reference_destroy_all(context);
 	sg_texture_destroy_all(context);
 	sg_array_destroy_all(context);
 	sg_peer_forget(context);

@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include "memory.h"
 #include "object.h"
+#include "reference.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -68,6 +69,7 @@ static void free_blocks(CUdeviceptr device_block, CUdeviceptr managed_block)
 /* The object and what it holds but device memory. Of a library, after all its modules. */
 static void destroy_object(struct sg_module *module)
 {
+	sg_reference_forget_module(module);
 	for (uint32_t i = 0; i < module->nr_kernels; i++)
 		if (module->kernels[i])
 			sg_kernel_destroy(module->kernels[i]);
