@@ -113,6 +113,29 @@ static bool is_hole(struct sg_arena_place place, uint64_t size)
 	return data < 0 || (uint64_t)data >= place.offset + size;
 }
 
+/*
+ * Clear the pages that hold something, and no other: of rows that lie across pages, each would fill
+ * the page that the next one begins in.
+ */
+static void clear_data(const struct end *target, uint64_t size)
+{
+	uint64_t begin = target->span.place.offset, done = 0;
+
+	while (done < size) {
+		off_t data = lseek(target->span.place.fd, (off_t)(begin + done), SEEK_DATA);
+		uint64_t end;
+
+		if (data < 0 || (uint64_t)data >= begin + size)
+			return;
+		done = (uint64_t)data - begin;
+		end = done + HOST_PAGE - (uint64_t)data % HOST_PAGE;
+		if (end > size)
+			end = size;
+		memset(target->span.bytes + done, 0, end - done);
+		done = end;
+	}
+}
+
 static void clear(const struct end *target, uint64_t size)
 {
 	if (is_untouched(target))
@@ -121,8 +144,8 @@ static void clear(const struct end *target, uint64_t size)
 		memset(target->span.bytes, 0, size);
 	else if (size >= LARGE)
 		sg_arena_discard(target->span.place, (uintptr_t)target->span.bytes, size);
-	else if (!is_hole(target->span.place, size))
-		memset(target->span.bytes, 0, size);
+	else
+		clear_data(target, size);
 }
 
 static void mark_written(const struct end *target)
@@ -168,6 +191,11 @@ static void copy_from_file(const struct end *target, const struct end *source, u
 	}
 }
 
+static bool is_in_one_page(struct sg_arena_place place, uint64_t size)
+{
+	return place.offset % HOST_PAGE + size <= HOST_PAGE;
+}
+
 /* total: size of the whole copy this is a part of. */
 static void copy_part(const struct end *target, const struct end *source, uint64_t size,
 		      uint64_t total)
@@ -180,7 +208,7 @@ static void copy_part(const struct end *target, const struct end *source, uint64
 		clear(target, size);
 	} else if (is_untouched(source)) {
 		clear(target, size);
-	} else if (has_file && size >= HOST_PAGE) {
+	} else if (has_file && !is_in_one_page(source->span.place, size)) {
 		copy_from_file(target, source, size);
 	} else if (has_file && is_hole(source->span.place, size)) {
 		clear(target, size);

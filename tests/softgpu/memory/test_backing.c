@@ -5,8 +5,9 @@
 
 #include "rig.h"
 
-#define BLOCK (16 * MIB)
-#define SMALL (64 * KIB) /* what the zero backing keeps by default */
+#define BLOCK     (16 * MIB)
+#define HOST_PAGE ((size_t)4096)
+#define SMALL     (64 * KIB) /* what the zero backing keeps by default */
 
 /* Host memory behind the memory of all devices. */
 static size_t get_kept(void)
@@ -182,6 +183,46 @@ static void test_small_steps_over_memory_never_written_cost_nothing(void **state
 	(void)state;
 	SG_RIG_RUN("small_steps", "SOFTGPU_BACKING=exact", NULL);
 	SG_RIG_RUN("small_steps", "SOFTGPU_BACKING=zero", NULL);
+}
+
+/* Rows that lie across pages: what is written in one page must not spread from row to row. */
+static void play_rows_across_pages(void **state)
+{
+	const size_t width = 1536, nr_rows = BLOCK / 1536;
+	CUdeviceptr first, second;
+	CUDA_MEMCPY2D copy = {
+		.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.WidthInBytes = width - 1, /* not without a gap: row by row */
+		.Height = nr_rows,
+		.srcPitch = width,
+		.dstPitch = width,
+	};
+
+	(void)state;
+	sg_rig_open();
+	first = alloc(BLOCK);
+	second = alloc(BLOCK);
+	assert_ok(cuMemsetD8(first + 100, 1, 1));
+	assert_ok(cuMemsetD8(second + 100, 2, 1));
+	copy.srcDevice = first;
+	copy.dstDevice = second;
+	assert_ok(cuMemcpy2D(&copy));
+	assert_true(get_kept() <= 4 * HOST_PAGE);
+	assert_ok(cuMemsetD2D8(first, width, 0, width - 1, nr_rows));
+	assert_true(get_kept() <= 4 * HOST_PAGE);
+	assert_true(is_all(first, BLOCK, 0));
+	if (!strcmp(getenv("SOFTGPU_BACKING"), "exact")) {
+		assert_true(is_all(second + 100, 1, 1));
+		assert_true(is_all(second + 101, BLOCK - 101, 0));
+	}
+}
+
+static void test_rows_across_pages_fill_no_pages(void **state)
+{
+	(void)state;
+	SG_RIG_RUN("rows_across_pages", "SOFTGPU_BACKING=exact", NULL);
+	SG_RIG_RUN("rows_across_pages", "SOFTGPU_BACKING=zero", NULL);
 }
 
 static void play_zero(void **state)
@@ -490,6 +531,7 @@ static void test_backing_is_that_of_all_device_memory(void **state)
 int main(int argc, char **argv)
 {
 	static const struct sg_rig_scene scenes[] = {
+		{"rows_across_pages", play_rows_across_pages},
 		{"exact", play_exact},
 		{"never_written", play_never_written},
 		{"hardly_written", play_hardly_written},
@@ -511,6 +553,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_memory_never_written_costs_nothing),
 		cmocka_unit_test(test_holes_are_copied_as_holes),
 		cmocka_unit_test(test_small_steps_over_memory_never_written_cost_nothing),
+		cmocka_unit_test(test_rows_across_pages_fill_no_pages),
 		cmocka_unit_test(test_zero_backing_keeps_nothing_large),
 		cmocka_unit_test(test_zero_backing_keeps_small_copies),
 		cmocka_unit_test(test_zero_backing_takes_all_rows_for_one_copy),
