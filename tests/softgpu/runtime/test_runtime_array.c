@@ -383,8 +383,8 @@ static void test_bad_boxes_are_refused(void **state)
 	assert_success(cudaMallocArray(&other, &bytes, WIDTH, HEIGHT, 0));
 	bad = good;
 	bad.srcPtr.ptr = NULL;
-	bad.srcArray = other; /* elements of another size */
-	bad.extent.depth = 1;
+	bad.srcArray = other; /* elements of another size, though both hold that many bytes */
+	bad.extent = (struct cudaExtent){3, 1, 1};
 	assert_error(cudaMemcpy3D(&bad), cudaErrorInvalidValue);
 	assert_success(cudaMemcpy3D(&good));
 }
