@@ -2,6 +2,7 @@
  * Arrays and mipmapped arrays as programs see them.
  */
 #include "array.h"
+#include "stream.h"
 
 static CUarray to_handle(struct sg_array *array)
 {
@@ -169,6 +170,30 @@ cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequ
 
 	(void)memoryRequirements, (void)device;
 	return result == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+SG_API CUresult cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count,
+				   CUstream hStream)
+{
+	struct sg_context *context;
+	CUresult result = sg_context_get_current(&context);
+
+	if (result == CUDA_SUCCESS)
+		result = sg_stream_get(hStream, NULL);
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!mapInfoList || !count)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < count; i++) {
+		const CUarrayMapInfo *info = &mapInfoList[i];
+
+		if ((info->resourceType == CU_RESOURCE_TYPE_ARRAY &&
+		     !sg_array_get(info->resource.array)) ||
+		    (info->resourceType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY &&
+		     !sg_array_get_mipmap(info->resource.mipmap)))
+			return CUDA_ERROR_INVALID_HANDLE;
+	}
+	return CUDA_ERROR_INVALID_VALUE; /* none of them can be mapped */
 }
 
 SG_API CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,

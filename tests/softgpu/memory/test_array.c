@@ -162,6 +162,7 @@ static void test_questions_about_sparse_arrays_are_invalid_for_others(void **sta
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = describe(64, 64, 0, 0);
 	CUDA_ARRAY_SPARSE_PROPERTIES sparse;
 	CUDA_ARRAY_MEMORY_REQUIREMENTS needs;
+	CUarrayMapInfo info;
 	CUmipmappedArray mipmap;
 	CUarray array = make(&descriptor);
 
@@ -172,6 +173,13 @@ static void test_questions_about_sparse_arrays_are_invalid_for_others(void **sta
 	assert_invalid(cuMipmappedArrayGetSparseProperties(&sparse, mipmap));
 	assert_invalid(cuMipmappedArrayGetMemoryRequirements(&needs, mipmap, 0));
 	assert_result(cuArrayGetSparseProperties(&sparse, NULL), CUDA_ERROR_INVALID_HANDLE);
+	memset(&info, 0, sizeof(info));
+	info.resourceType = CU_RESOURCE_TYPE_ARRAY;
+	info.resource.array = array;
+	assert_invalid(cuMemMapArrayAsync(&info, 1, NULL));
+	assert_invalid(cuMemMapArrayAsync(NULL, 1, NULL));
+	info.resource.array = NULL;
+	assert_result(cuMemMapArrayAsync(&info, 1, NULL), CUDA_ERROR_INVALID_HANDLE);
 	assert_ok(cuMipmappedArrayDestroy(mipmap));
 	assert_ok(cuArrayDestroy(array));
 }
