@@ -28,6 +28,12 @@ static size_t get_limit(const struct sg_context *context, CUdevice_attribute att
 	return (size_t)sg_device_attribute_get(context->device, attribute);
 }
 
+/* cuda.h wants a valid pointer, and does not say that all of the texture must be behind it. */
+static bool is_device_memory(CUdeviceptr address)
+{
+	return sg_bytes_check(address, 1, SG_BYTES_DEVICE, false);
+}
+
 /* Plain formats only: memory has no planes and no blocks. */
 static bool get_element_size(CUarray_format format, unsigned nr_channels, size_t *size)
 {
@@ -51,7 +57,7 @@ static bool is_linear_valid(const struct sg_context *context, const CUDA_RESOURC
 	       size / element <=
 		       get_limit(context, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH) &&
 	       address % get_limit(context, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) == 0 &&
-	       sg_bytes_check(address, size, SG_BYTES_DEVICE, false);
+	       is_device_memory(address);
 }
 
 static bool is_pitched_valid(const struct sg_context *context, const CUDA_RESOURCE_DESC *resource)
@@ -70,8 +76,7 @@ static bool is_pitched_valid(const struct sg_context *context, const CUDA_RESOUR
 	return pitch % get_limit(context, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT) == 0 &&
 	       width * element <= pitch &&
 	       address % get_limit(context, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) == 0 &&
-	       sg_bytes_check(address, (height - 1) * pitch + width * element, SG_BYTES_DEVICE,
-			      false);
+	       is_device_memory(address);
 }
 
 /* Whether it describes something. *flags becomes those the array was made with. */
