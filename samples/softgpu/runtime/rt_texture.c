@@ -7,9 +7,12 @@ _Static_assert((int)cudaResourceTypePitch2D == (int)CU_RESOURCE_TYPE_PITCH2D &&
 		       (int)cudaAddressModeBorder == (int)CU_TR_ADDRESS_MODE_BORDER &&
 		       (int)cudaFilterModeLinear == (int)CU_TR_FILTER_MODE_LINEAR,
 	       "types and modes have the same numbers");
+/* Before 13 without what is reserved at the driver's end. */
 _Static_assert((int)cudaResViewFormatUnsignedBlockCompressed7 ==
 			       (int)CU_RES_VIEW_FORMAT_UNSIGNED_BC7 &&
-		       sizeof(struct cudaResourceViewDesc) == sizeof(CUDA_RESOURCE_VIEW_DESC),
+		       sizeof(struct cudaResourceViewDesc) <= sizeof(CUDA_RESOURCE_VIEW_DESC) &&
+		       offsetof(struct cudaResourceViewDesc, lastLayer) ==
+			       offsetof(CUDA_RESOURCE_VIEW_DESC, lastLayer),
 	       "views have the same layout");
 
 static cudaError_t resource_to_driver(const struct cudaResourceDesc *resource,
@@ -20,7 +23,9 @@ static cudaError_t resource_to_driver(const struct cudaResourceDesc *resource,
 
 	memset(driver, 0, sizeof(*driver));
 	driver->resType = (CUresourcetype)resource->resType;
+#if CUDART_VERSION >= 13000
 	driver->flags = resource->flags;
+#endif
 	switch (resource->resType) {
 	case cudaResourceTypeArray:
 		driver->res.array.hArray = (CUarray)(void *)resource->res.array.array;
@@ -59,7 +64,9 @@ static cudaError_t resource_from_driver(const CUDA_RESOURCE_DESC *driver,
 
 	memset(resource, 0, sizeof(*resource));
 	resource->resType = (enum cudaResourceType)driver->resType;
+#if CUDART_VERSION >= 13000
 	resource->flags = driver->flags;
+#endif
 	switch (driver->resType) {
 	case CU_RESOURCE_TYPE_ARRAY:
 		resource->res.array.array = (cudaArray_t)(void *)driver->res.array.hArray;
@@ -146,6 +153,7 @@ static cudaError_t create_texture(cudaTextureObject_t *texture,
 				  const struct cudaTextureDesc *sampling,
 				  const struct cudaResourceViewDesc *view)
 {
+	CUDA_RESOURCE_VIEW_DESC driver_view = {0};
 	CUDA_RESOURCE_DESC driver_resource;
 	CUDA_TEXTURE_DESC driver_sampling;
 	cudaError_t error;
@@ -157,8 +165,10 @@ static cudaError_t create_texture(cudaTextureObject_t *texture,
 	if (error)
 		return error;
 	sampling_to_driver(sampling, &driver_sampling);
+	if (view)
+		memcpy(&driver_view, view, sizeof(*view));
 	return SG_DRIVER(cuTexObjectCreate_v5000, texture, &driver_resource, &driver_sampling,
-			 (const CUDA_RESOURCE_VIEW_DESC *)view);
+			 view ? &driver_view : NULL);
 }
 
 static cudaError_t create_surface(cudaSurfaceObject_t *surface,
@@ -237,12 +247,23 @@ SG_API cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexD
 	return SG_IN_CONTEXT(get_sampling(pTexDesc, texObject));
 }
 
+static cudaError_t get_view(struct cudaResourceViewDesc *view, cudaTextureObject_t texture)
+{
+	CUDA_RESOURCE_VIEW_DESC driver;
+	cudaError_t error;
+
+	if (!view)
+		return cudaErrorInvalidValue;
+	error = SG_DRIVER(cuTexObjectGetResourceViewDesc_v5000, &driver, texture);
+	if (!error)
+		memcpy(view, &driver, sizeof(*view));
+	return error;
+}
+
 SG_API cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *pResViewDesc,
 							cudaTextureObject_t texObject)
 {
-	CUDA_RESOURCE_VIEW_DESC *view = (CUDA_RESOURCE_VIEW_DESC *)pResViewDesc;
-
-	return SG_IN_CONTEXT(SG_DRIVER(cuTexObjectGetResourceViewDesc_v5000, view, texObject));
+	return SG_IN_CONTEXT(get_view(pResViewDesc, texObject));
 }
 
 SG_API cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
