@@ -16,38 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "card_inside.h"
 #include "log.h"
 #include "process.h"
 
-#define CARD_MAGIC    0x73676331 /* "1cgs": layout of struct shared */
-#define NR_SLOTS      1024
+#define CARD_MAGIC    0x73676332 /* "2cgs": layout of struct sg_card_shared */
+#define NR_SLOTS      SG_CARD_NR_SLOTS
 #define LABEL_SIZE    240  /* name of the memfd; the kernel takes 249 */
 #define LOCK_PATIENCE 5000 /* milliseconds to wait for another newcomer */
 #define HIGH_FD       512  /* out of the way of programs that number their own descriptors */
-
-struct slot {
-	_Atomic int32_t pid; /* 0: free. Written under the lock. */
-	uint64_t start_time; /* tells a process from a later one with its pid */
-	_Atomic uint64_t size[SG_MAX_DEVICES];
-};
-
-/* What is in the memfd. */
-struct shared {
-	_Atomic uint32_t magic; /* stored last by the creator */
-	int32_t nr_devices;
-	uint64_t capacity[SG_MAX_DEVICES];
-	pthread_mutex_t lock;          /* robust; guards used[] and slots[] */
-	uint64_t used[SG_MAX_DEVICES]; /* sum over slots */
-	int32_t nr_slots;              /* slots ever taken: nothing lies behind them */
-	struct slot slots[NR_SLOTS];
-};
-
-struct sg_card {
-	struct shared *shared;
-	int fd;
-	struct slot *own; /* slot of this process, or NULL; guarded by shared->lock */
-	unsigned forks;   /* nr_forks when it was taken */
-};
 
 /*
  * How many fork()s lie between the first process and this one: tells a child that what it has
@@ -66,20 +43,21 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, count_fork);
 }
 
-static void rebuild_sums(struct shared *shared)
+static void rebuild_sums(struct sg_card_shared *shared)
 {
 	memset(shared->used, 0, sizeof(shared->used));
 	for (int i = 0; i < shared->nr_slots; i++) {
-		struct slot *slot = &shared->slots[i];
+		struct sg_card_slot *slot = &shared->slots[i];
 
 		if (!atomic_load(&slot->pid))
 			continue;
 		for (int d = 0; d < SG_MAX_DEVICES; d++)
 			shared->used[d] += atomic_load(&slot->size[d]);
 	}
+	sg_share_add_sizes(shared, shared->used);
 }
 
-static void lock_card(struct sg_card *card)
+void sg_card_lock(struct sg_card *card)
 {
 	/* The owner may have died between a slot and the sum, also in taking back a slot. */
 	if (pthread_mutex_lock(&card->shared->lock) == EOWNERDEAD) {
@@ -88,51 +66,54 @@ static void lock_card(struct sg_card *card)
 	}
 }
 
-static void unlock_card(struct sg_card *card)
+void sg_card_unlock(struct sg_card *card)
 {
 	pthread_mutex_unlock(&card->shared->lock);
 }
 
 /* The slot of this process if it has one. Lock held. */
-static struct slot *get_own(struct sg_card *card)
+static struct sg_card_slot *get_own(struct sg_card *card)
 {
 	/* A child of fork() holds its parent's mapping, not its parent's memory. */
-	if (card->own && card->forks != nr_forks)
+	if (card->own && card->forks != nr_forks) {
 		card->own = NULL;
+		memset(card->nr_holds, 0, sizeof(card->nr_holds));
+	}
 	return card->own;
 }
 
-/* Take back what dead processes hold. Lock held. True if anything came back. */
-static bool reap_dead(struct sg_card *card)
+bool sg_card_reap(struct sg_card *card)
 {
-	struct shared *shared = card->shared;
-	const struct slot *own = get_own(card);
+	struct sg_card_shared *shared = card->shared;
+	const struct sg_card_slot *own = get_own(card);
 	bool any = false;
 
 	for (int i = 0; i < shared->nr_slots; i++) {
-		struct slot *slot = &shared->slots[i];
+		struct sg_card_slot *slot = &shared->slots[i];
 		pid_t pid = atomic_load(&slot->pid);
 
 		if (!pid || slot == own || sg_process_read_start(pid) == slot->start_time)
 			continue;
 		for (int d = 0; d < SG_MAX_DEVICES; d++)
 			atomic_store(&slot->size[d], 0);
+		sg_share_drop_slot(shared, i);
 		atomic_store(&slot->pid, 0);
 		any = true;
 	}
+	any |= sg_share_sweep(card);
 	if (any)
 		rebuild_sums(shared);
 	return any;
 }
 
 /* A slot for this process. Lock held. */
-static struct slot *take_slot(struct sg_card *card)
+struct sg_card_slot *sg_card_take_slot(struct sg_card *card)
 {
 	if (get_own(card))
 		return card->own;
 	for (int attempt = 0; attempt < 2; attempt++) {
 		for (int i = 0; i < NR_SLOTS; i++) {
-			struct slot *slot = &card->shared->slots[i];
+			struct sg_card_slot *slot = &card->shared->slots[i];
 
 			if (atomic_load(&slot->pid))
 				continue;
@@ -146,7 +127,7 @@ static struct slot *take_slot(struct sg_card *card)
 			card->forks = nr_forks;
 			return slot;
 		}
-		reap_dead(card);
+		sg_card_reap(card);
 	}
 	sg_log_say("more than %d processes on one card", NR_SLOTS);
 	return NULL;
@@ -154,31 +135,31 @@ static struct slot *take_slot(struct sg_card *card)
 
 int sg_card_charge(struct sg_card *card, int device, uint64_t size)
 {
-	struct shared *shared = card->shared;
-	struct slot *slot;
+	struct sg_card_shared *shared = card->shared;
+	struct sg_card_slot *slot;
 	int err = -1;
 
-	lock_card(card);
-	slot = take_slot(card);
+	sg_card_lock(card);
+	slot = sg_card_take_slot(card);
 	if (!slot || size > shared->capacity[device])
 		goto unlock;
 	if (shared->used[device] + size > shared->capacity[device] &&
-	    (!reap_dead(card) || shared->used[device] + size > shared->capacity[device]))
+	    (!sg_card_reap(card) || shared->used[device] + size > shared->capacity[device]))
 		goto unlock;
 	/* Slot first: the sums can be rebuilt from the slots, not the other way round. */
 	atomic_fetch_add(&slot->size[device], size);
 	shared->used[device] += size;
 	err = 0;
 unlock:
-	unlock_card(card);
+	sg_card_unlock(card);
 	return err;
 }
 
 void sg_card_uncharge(struct sg_card *card, int device, uint64_t size)
 {
-	struct slot *slot;
+	struct sg_card_slot *slot;
 
-	lock_card(card);
+	sg_card_lock(card);
 	slot = get_own(card);
 	if (slot) {
 		if (size > atomic_load(&slot->size[device]))
@@ -186,16 +167,16 @@ void sg_card_uncharge(struct sg_card *card, int device, uint64_t size)
 		atomic_fetch_sub(&slot->size[device], size);
 		card->shared->used[device] -= size;
 	}
-	unlock_card(card);
+	sg_card_unlock(card);
 }
 
 void sg_card_get_usage(struct sg_card *card, int device, uint64_t *total, uint64_t *used)
 {
-	lock_card(card);
-	reap_dead(card);
+	sg_card_lock(card);
+	sg_card_reap(card);
 	*total = card->shared->capacity[device];
 	*used = card->shared->used[device];
-	unlock_card(card);
+	sg_card_unlock(card);
 }
 
 unsigned sg_card_get_processes(struct sg_card *card, int device, struct sg_card_process *out,
@@ -203,19 +184,22 @@ unsigned sg_card_get_processes(struct sg_card *card, int device, struct sg_card_
 {
 	unsigned n = 0;
 
-	lock_card(card);
-	reap_dead(card);
+	sg_card_lock(card);
+	sg_card_reap(card);
 	for (int i = 0; i < card->shared->nr_slots; i++) {
-		struct slot *slot = &card->shared->slots[i];
+		struct sg_card_slot *slot = &card->shared->slots[i];
 		uint64_t size = atomic_load(&slot->size[device]);
 
-		if (!atomic_load(&slot->pid) || !size)
+		if (!atomic_load(&slot->pid))
+			continue;
+		size += sg_share_get_size_of(card->shared, i, device);
+		if (!size)
 			continue;
 		if (n < max)
 			out[n] = (struct sg_card_process){.pid = slot->pid, .size = size};
 		n++;
 	}
-	unlock_card(card);
+	sg_card_unlock(card);
 	return n;
 }
 
@@ -225,19 +209,21 @@ int sg_card_get_nr_devices(const struct sg_card *card)
 }
 
 /* fd -1: memory without a file, for this process alone. */
-static struct shared *map_shared(int fd)
+static struct sg_card_shared *map_shared(int fd)
 {
 	int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
-	void *base = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, flags, fd, 0);
+	void *base =
+		mmap(NULL, sizeof(struct sg_card_shared), PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	return base == MAP_FAILED ? NULL : base;
 }
 
-static void fill_shared(struct shared *shared, const struct sg_config *config)
+static void fill_shared(struct sg_card_shared *shared, const struct sg_config *config)
 {
 	pthread_mutexattr_t attr;
 
 	shared->nr_devices = config->nr_devices;
+	shared->next_offset = (sizeof(*shared) + SG_PAGE_SIZE - 1) & ~(SG_PAGE_SIZE - 1);
 	for (int d = 0; d < config->nr_devices; d++)
 		shared->capacity[d] = config->profile.memory_size;
 	pthread_mutexattr_init(&attr);
@@ -251,12 +237,12 @@ static void fill_shared(struct shared *shared, const struct sg_config *config)
 /* A new memfd, filled in. Returns its descriptor or -1. */
 static int create_shared(const char *label, const struct sg_config *config)
 {
-	struct shared *shared;
+	struct sg_card_shared *shared;
 	int fd = memfd_create(label, MFD_CLOEXEC);
 
 	if (fd < 0)
 		return -1;
-	if (ftruncate(fd, (off_t)sizeof(struct shared)) < 0 || !(shared = map_shared(fd))) {
+	if (ftruncate(fd, (off_t)sizeof(struct sg_card_shared)) < 0 || !(shared = map_shared(fd))) {
 		close(fd);
 		return -1;
 	}
@@ -270,7 +256,8 @@ static bool may_have_file(void)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= sizeof(struct shared);
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	       limit.rlim_cur >= sizeof(struct sg_card_shared);
 }
 
 /*
@@ -301,7 +288,7 @@ static int find_in_folder(const char *path, const char *link_text, int *nr_seen)
 		found = openat(dirfd(dir), entry->d_name, O_RDWR | O_CLOEXEC);
 		/* root can look into everybody's processes, but shares with nobody. */
 		if (found >= 0 && (fstat(found, &st) < 0 || st.st_uid != geteuid() ||
-				   st.st_size != (off_t)sizeof(struct shared))) {
+				   st.st_size < (off_t)sizeof(struct sg_card_shared))) {
 			close(found);
 			found = -1;
 		}
@@ -468,17 +455,19 @@ fail:
 
 void sg_card_close(struct sg_card *card)
 {
-	struct slot *own;
+	struct sg_card_slot *own;
 
-	lock_card(card);
+	sg_card_lock(card);
 	own = get_own(card);
 	if (own) {
 		for (int d = 0; d < SG_MAX_DEVICES; d++)
 			atomic_store(&own->size[d], 0);
+		sg_share_drop_slot(card->shared, (int)(own - card->shared->slots));
 		atomic_store(&own->pid, 0);
+		sg_share_sweep(card);
 		rebuild_sums(card->shared);
 	}
-	unlock_card(card);
+	sg_card_unlock(card);
 	munmap(card->shared, sizeof(*card->shared));
 	if (card->fd >= 0)
 		close(card->fd);
