@@ -46,6 +46,10 @@ struct sg_share {
 	uint64_t offset; /* of the bytes in their file */
 	uint64_t inode;  /* SG_SHARE_LENT: of the file, to know it by */
 	int32_t pid;     /* who made it */
+	/* SG_SHARE_BLOCK: offset is that in the pages, */
+	struct sg_share_key pages;
+	uint64_t length; /* of the allocation */
+	uint64_t pool;   /* id of the pool it is of; 0: none */
 };
 
 /*

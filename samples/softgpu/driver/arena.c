@@ -144,6 +144,31 @@ struct sg_arena_place sg_arena_locate(const struct sg_arena *arena, const struct
 				       .offset = stretch->offset + (address - stretch->node.base)};
 }
 
+/* Map bytes of a file (fd -1: of nothing) where something is mapped already. */
+static bool map_over(uint64_t address, uint64_t size, struct sg_arena_place place)
+{
+	int flags = place.fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *mapped = mmap((void *)(uintptr_t)address, size, PROT_READ | PROT_WRITE,
+			    flags | MAP_FIXED | MAP_NORESERVE, place.fd,
+			    place.fd < 0 ? 0 : (off_t)place.offset);
+
+	if (mapped == MAP_FAILED)
+		return false;
+	madvise(mapped, size, MADV_DONTDUMP);
+	return true;
+}
+
+bool sg_arena_cover(uint64_t address, uint64_t size, struct sg_arena_place place)
+{
+	return map_over(address, size, place);
+}
+
+bool sg_arena_uncover(const struct sg_arena *arena, const struct sg_extent *chunk, uint64_t address,
+		      uint64_t size)
+{
+	return map_over(address, size, sg_arena_locate(arena, chunk, address));
+}
+
 void sg_arena_discard(struct sg_arena_place place, uint64_t address, uint64_t size)
 {
 	uint64_t first = (address + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1);

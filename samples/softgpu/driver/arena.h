@@ -45,6 +45,14 @@ struct sg_arena_place sg_arena_locate(const struct sg_arena *arena, const struct
 				      uint64_t address);
 
 /*
+ * Put bytes of another file at addresses of the arena that nobody uses, and take them away again.
+ * The range is in whole host pages. False if the kernel will not.
+ */
+bool sg_arena_cover(uint64_t address, uint64_t size, struct sg_arena_place place);
+bool sg_arena_uncover(const struct sg_arena *arena, const struct sg_extent *chunk, uint64_t address,
+		      uint64_t size);
+
+/*
  * Make a range read as zero again and give its host memory back. The place must be that of the
  * address. Bytes in pages that the range covers only in part are cleared.
  */

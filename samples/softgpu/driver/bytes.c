@@ -89,6 +89,7 @@ bool sg_bytes_check(uint64_t address, uint64_t size, enum sg_bytes_side side, bo
 static void limit_kept(const struct sg_span *span)
 {
 	_Atomic unsigned *nr_kept = &span->run->space->nr_kept;
+	uint64_t offset, size;
 	struct stat st;
 
 	/* Each space counts for itself: one that is looked at must not hide another that grows. */
@@ -96,9 +97,12 @@ static void limit_kept(const struct sg_span *span)
 		return;
 	if (span->place.fd < 0 || fstat(span->place.fd, &st) < 0)
 		return;
+	sg_memory_lock();
+	sg_space_get_extent_of_file(span->run, &offset, &size);
+	sg_memory_unlock();
 	if ((uint64_t)st.st_blocks * 512 > KEEP_AT_MOST &&
-	    fallocate(span->place.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, st.st_size) <
-		    0)
+	    fallocate(span->place.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+		      (off_t)size) < 0)
 		return;
 }
 

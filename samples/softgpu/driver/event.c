@@ -92,13 +92,20 @@ SG_API CUresult cuEventSynchronize(CUevent hEvent)
 	return result;
 }
 
+static void destroy(struct sg_event *event)
+{
+	if (event->key.id)
+		sg_share_close(sg_init_get_card(), &event->key);
+	sg_object_destroy(SG_OBJECT_EVENT, event);
+}
+
 SG_API CUresult cuEventDestroy_v2(CUevent hEvent)
 {
 	struct sg_event *event;
 	CUresult result = get_event(hEvent, &event);
 
 	if (result == CUDA_SUCCESS)
-		sg_object_destroy(SG_OBJECT_EVENT, event);
+		destroy(event);
 	return result;
 }
 
@@ -141,7 +148,7 @@ static void destroy_if_in(void *object, void *argument)
 	struct sg_event *event = object;
 
 	if (event->context == argument)
-		sg_object_destroy(SG_OBJECT_EVENT, event);
+		destroy(event);
 }
 
 void sg_event_destroy_all(struct sg_context *context)

@@ -4,11 +4,14 @@
 #include <stdatomic.h>
 
 #include "context.h"
+#include "share.h"
 
 struct sg_event {
 	struct sg_context *context;
 	unsigned flags;
 	_Atomic uint64_t recorded_ns; /* CLOCK_MONOTONIC, 0: never recorded */
+	/* What other processes know it by; id 0: they do not. Guarded by the memory lock. */
+	struct sg_share_key key;
 };
 
 /* CUDA_ERROR_INVALID_HANDLE, or the event. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "advice.h"
+#include "ipc.h"
 #include "pool.h"
 #include "vmm.h"
 
@@ -176,6 +177,7 @@ unlock:
 /* Give the block's memory back. Locked. */
 static void free_block(struct sg_block *block)
 {
+	sg_ipc_forget(block);
 	switch (block->kind) {
 	case SG_MEMORY_POOL:
 		sg_pool_give(block);

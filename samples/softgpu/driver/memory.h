@@ -2,6 +2,7 @@
 #define SG_MEMORY_H
 
 #include "context.h"
+#include "share.h"
 #include "space.h"
 
 /*
@@ -21,6 +22,7 @@ enum sg_memory_kind {
 	SG_MEMORY_MAPPED,     /* cuMemMap: physical memory at an address */
 	SG_MEMORY_MODULE,     /* globals of a module: not the program's to free */
 	SG_MEMORY_ARRAY,      /* behind arrays (array.h): the program has no address of it */
+	SG_MEMORY_OPENED,     /* cuIpcOpenMemHandle: memory of another process */
 };
 #define SG_MEMORY_IS(kind) (1u << (kind))
 
@@ -40,6 +42,8 @@ struct sg_block {
 	struct sg_pool *pool;       /* SG_MEMORY_POOL */
 	bool has_sync_memops;       /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: kept, without effect */
 	struct sg_advice *advice;   /* SG_MEMORY_MANAGED: what was said about it, or NULL */
+	struct sg_share_key key;    /* what other processes know it by; id 0: they do not */
+	unsigned nr_opens;          /* SG_MEMORY_OPENED: how often it still has to be closed */
 	/* SG_MEMORY_MAPPED: */
 	struct sg_physical *physical;
 	uint64_t offset;                      /* into the run of the physical memory */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "object.h"
+#include "sharing.h"
 #include "stream.h"
 
 #define POOL_UNIT  512                  /* alignment of blocks */
@@ -14,6 +15,8 @@ struct sg_pool {
 	CUdevice device; /* -1: host memory */
 	bool is_default;
 	bool is_destroyed; /* the program is done with it; gone with its last block */
+	bool is_imported;  /* of another process */
+	struct sg_share_key key;
 	uint64_t nr_blocks;
 	struct sg_extents extents; /* regions are runs */
 	uint64_t threshold;
@@ -34,6 +37,11 @@ static struct sg_pool *get_pool(CUmemoryPool handle)
 	struct sg_pool *pool = sg_object_get(SG_OBJECT_POOL, handle);
 
 	return pool && !pool->is_destroyed ? pool : NULL;
+}
+
+struct sg_pool *sg_pool_get(CUmemoryPool handle)
+{
+	return get_pool(handle);
 }
 
 CUmemoryPool sg_pool_get_handle(const struct sg_pool *pool)
@@ -73,6 +81,37 @@ static struct sg_pool *create_pool(const CUmemPoolProps *props, CUdevice device)
 	pool->device = device;
 	set_defaults(pool);
 	return pool;
+}
+
+struct sg_pool *sg_pool_import(const struct sg_share_key *key, CUdevice device)
+{
+	const CUmemPoolProps props = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+	};
+	struct sg_pool *pool = create_pool(&props, device);
+
+	if (!pool)
+		return NULL;
+	pool->is_imported = true;
+	pool->key = *key;
+	return pool;
+}
+
+bool sg_pool_is_imported(const struct sg_pool *pool)
+{
+	return pool->is_imported;
+}
+
+struct sg_share_key *sg_pool_get_key(struct sg_pool *pool)
+{
+	return &pool->key;
+}
+
+CUdevice sg_pool_get_device(const struct sg_pool *pool)
+{
+	return pool->device;
 }
 
 static struct sg_pool *get_default_pool(CUdevice device)
@@ -120,6 +159,8 @@ static void destroy_if_done(struct sg_pool *pool)
 		return;
 	trim_pool(pool, 0);
 	sg_extents_fini(&pool->extents);
+	if (pool->key.id)
+		sg_share_close(sg_init_get_card(), &pool->key);
 	sg_object_destroy(SG_OBJECT_POOL, pool);
 }
 
@@ -128,15 +169,17 @@ static bool grow_pool(struct sg_pool *pool, uint64_t size)
 	struct sg_space *space = sg_memory_get_space(SG_MEMORY_POOL, pool->device);
 	uint64_t wanted = (size + POOL_PIECE - 1) & ~(POOL_PIECE - 1);
 	uint64_t most = pool->props.maxSize ? pool->props.maxSize : UINT64_MAX;
+	struct sg_run *(*take)(struct sg_space * space, uint64_t size) =
+		pool->props.handleTypes ? sg_sharing_take_run : sg_space_take_run;
 	struct sg_run *run = NULL;
 
 	if (size > most || wanted < size)
 		return false;
 	if (pool->reserved + wanted <= most)
-		run = sg_space_take_run(space, wanted);
+		run = take(space, wanted);
 	size = (size + SG_PAGE_SIZE - 1) & ~(SG_PAGE_SIZE - 1);
 	if (!run && pool->reserved + size <= most)
-		run = sg_space_take_run(space, size);
+		run = take(space, size);
 	if (!run)
 		return false;
 	if (!sg_extents_add(&pool->extents, run->pages->node.base, run->pages->node.size, run)) {
@@ -168,6 +211,34 @@ static struct sg_extent *take_piece(struct sg_pool *pool, uint64_t size)
 	return sg_extents_take_low(&pool->extents, size);
 }
 
+/* A block of the pool, counted as `units` bytes. NULL: no memory. */
+static struct sg_block *add_block(struct sg_pool *pool, struct sg_run *run, uint64_t base,
+				  uint64_t size, uint64_t units)
+{
+	struct sg_block *block = sg_memory_create_block();
+
+	if (!block)
+		return NULL;
+	block->node.base = base;
+	block->node.size = size;
+	block->kind = SG_MEMORY_POOL;
+	block->device = pool->device;
+	block->run = run;
+	block->pool = pool;
+	sg_memory_insert(block);
+	pool->nr_blocks++;
+	pool->used += units;
+	if (pool->used > pool->used_high)
+		pool->used_high = pool->used;
+	return block;
+}
+
+struct sg_block *sg_pool_open(struct sg_pool *pool, struct sg_run *run, uint64_t offset,
+			      uint64_t size)
+{
+	return add_block(pool, run, run->pages->node.base + offset, size, size);
+}
+
 static CUresult alloc_block(struct sg_pool *pool, uint64_t size, CUdeviceptr *address)
 {
 	uint64_t units = (size + POOL_UNIT - 1) & ~(uint64_t)(POOL_UNIT - 1);
@@ -179,23 +250,12 @@ static CUresult alloc_block(struct sg_pool *pool, uint64_t size, CUdeviceptr *ad
 	piece = take_piece(pool, units);
 	if (!piece)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	block = sg_memory_create_block();
+	block = add_block(pool, piece->region, piece->node.base, size, units);
 	if (!block) {
 		sg_extents_put(&pool->extents, piece);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	block->node.base = piece->node.base;
-	block->node.size = size;
-	block->kind = SG_MEMORY_POOL;
-	block->device = pool->device;
-	block->run = piece->region;
 	block->piece = piece;
-	block->pool = pool;
-	sg_memory_insert(block);
-	pool->nr_blocks++;
-	pool->used += units;
-	if (pool->used > pool->used_high)
-		pool->used_high = pool->used;
 	*address = block->node.base;
 	return CUDA_SUCCESS;
 }
@@ -205,8 +265,14 @@ void sg_pool_give(struct sg_block *block)
 	struct sg_pool *pool = block->pool;
 	struct sg_extent *whole;
 
-	pool->used -= block->piece->node.size;
 	pool->nr_blocks--;
+	if (pool->is_imported) {
+		pool->used -= block->node.size;
+		sg_space_give_run(block->run);
+		destroy_if_done(pool);
+		return;
+	}
+	pool->used -= block->piece->node.size;
 	whole = sg_extents_put(&pool->extents, block->piece);
 	if (!whole->neighbour[0] && !whole->neighbour[1] && pool->device >= 0)
 		is_releasable[pool->device] = true;
@@ -306,7 +372,9 @@ SG_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUme
 		return CUDA_ERROR_INVALID_VALUE;
 	sg_memory_lock();
 	from = get_pool(pool);
-	result = from ? alloc_block(from, bytesize, dptr) : CUDA_ERROR_INVALID_VALUE;
+	/* "Imported memory pools do not support creating new allocations." */
+	result = from && !from->is_imported ? alloc_block(from, bytesize, dptr)
+					    : CUDA_ERROR_INVALID_VALUE;
 	sg_memory_unlock();
 	return result;
 }
@@ -614,7 +682,7 @@ SG_API CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 	sg_memory_lock();
 	chosen = get_pool(pool);
 	/* "The memory pool must be local to the specified device." */
-	if (chosen && chosen->device == dev)
+	if (chosen && chosen->device == dev && !chosen->is_imported)
 		current_pools[dev] = chosen;
 	else
 		result = CUDA_ERROR_INVALID_VALUE;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "sharing.h"
+
 /* Managed memory of each device: it gives way to everything else. */
 static struct sg_space *victims[SG_MAX_DEVICES];
 
@@ -162,33 +164,43 @@ static void give_pages(struct sg_space *space, struct sg_extent *pages)
 	sg_extents_drop(&space->pages, whole);
 }
 
+struct sg_run *sg_space_take_addresses(struct sg_space *space, uint64_t size)
+{
+	struct sg_run *run = create_run(space);
+
+	if (!run)
+		return NULL;
+	run->pages = take_pages(space, size);
+	if (!run->pages) {
+		destroy_run(run);
+		return NULL;
+	}
+	run->chunk = run->pages->region;
+	link_run(run);
+	return run;
+}
+
 struct sg_run *sg_space_take_run(struct sg_space *space, uint64_t size)
 {
+	uint64_t charged = 0;
 	struct sg_run *run;
 
 	if (size > ((uint64_t)1 << 46))
 		return NULL;
 	size = (size + SG_PAGE_SIZE - 1) & ~(SG_PAGE_SIZE - 1);
-	run = create_run(space);
-	if (!run)
-		return NULL;
+	sg_sharing_sweep();
 	if (space->is_evictable)
-		run->charged = charge_what_fits(space->device, size);
+		charged = charge_what_fits(space->device, size);
 	else if (sg_space_charge(space->device, size))
-		run->charged = size;
+		charged = size;
 	else
-		goto destroy;
-	run->pages = take_pages(space, size);
-	if (!run->pages)
-		goto uncharge;
-	run->chunk = run->pages->region;
-	link_run(run);
+		return NULL;
+	run = sg_space_take_addresses(space, size);
+	if (run)
+		run->charged = charged;
+	else
+		sg_space_uncharge(space->device, charged);
 	return run;
-uncharge:
-	sg_space_uncharge(space->device, run->charged);
-destroy:
-	destroy_run(run);
-	return NULL;
 }
 
 void sg_space_give_run(struct sg_run *run)
@@ -196,6 +208,8 @@ void sg_space_give_run(struct sg_run *run)
 	struct sg_space *space = run->space;
 	const struct sg_node *node = &run->pages->node;
 
+	if (run->sharing && !sg_sharing_end(run))
+		return;
 	if (run->is_written || space->is_host_visible)
 		sg_arena_discard(sg_space_locate(run, node->base), node->base, node->size);
 	sg_space_uncharge(space->device, run->charged);
@@ -241,5 +255,19 @@ struct sg_run *sg_space_get_run(const struct sg_extent *piece)
 
 struct sg_arena_place sg_space_locate(const struct sg_run *run, uint64_t address)
 {
+	if (run->sharing && run->sharing->is_covered)
+		return (struct sg_arena_place){.fd = run->sharing->place.fd,
+					       .offset = run->sharing->place.offset +
+							 (address - run->pages->node.base)};
 	return sg_arena_locate(&run->space->arena, run->chunk, address);
+}
+
+void sg_space_get_extent_of_file(const struct sg_run *run, uint64_t *offset, uint64_t *size)
+{
+	*offset = 0;
+	*size = run->space->arena.file_size;
+	if (run->sharing && run->sharing->is_covered) {
+		*offset = run->sharing->place.offset;
+		*size = run->pages->node.size;
+	}
 }

@@ -15,10 +15,11 @@
 struct sg_run {
 	struct sg_space *space;
 	struct sg_extent *pages;
-	struct sg_extent *chunk; /* of the arena, where the pages lie */
-	uint64_t charged;        /* bytes on the card; less than the pages if evicted */
-	_Atomic bool is_written; /* holds bytes that must go when the run goes */
-	struct sg_run *next;     /* in the space's list, for eviction */
+	struct sg_extent *chunk;    /* of the arena, where the pages lie */
+	uint64_t charged;           /* bytes on the card; less than the pages if evicted */
+	_Atomic bool is_written;    /* holds bytes that must go when the run goes */
+	struct sg_sharing *sharing; /* other processes may have it, too (sharing.h); NULL: none */
+	struct sg_run *next;        /* in the space's list, for eviction */
 	struct sg_run *previous;
 };
 
@@ -45,6 +46,9 @@ void sg_space_init(struct sg_space *space, const char *label, CUdevice device, u
 struct sg_run *sg_space_take_run(struct sg_space *space, uint64_t size);
 void sg_space_give_run(struct sg_run *run);
 
+/* Addresses alone: a run that charges nobody. sharing.c brings the bytes. */
+struct sg_run *sg_space_take_addresses(struct sg_space *space, uint64_t size);
+
 /* A small piece; *run is the page it shares. Give it back with sg_space_give_small. */
 struct sg_extent *sg_space_take_small(struct sg_space *space, uint64_t size);
 void sg_space_give_small(struct sg_space *space, struct sg_extent *piece);
@@ -60,6 +64,12 @@ struct sg_run *sg_space_get_run(const struct sg_extent *piece);
 
 /* Where the bytes at an address of the run are kept. */
 struct sg_arena_place sg_space_locate(const struct sg_run *run, uint64_t address);
+
+/*
+ * The part of the run's file that is this process's to clear: all of an arena, but of a file
+ * that belongs to others no more than the run itself.
+ */
+void sg_space_get_extent_of_file(const struct sg_run *run, uint64_t *offset, uint64_t *size);
 
 /* Charge bytes of a device as any space would, evicting managed memory if need be. */
 bool sg_space_charge(CUdevice device, uint64_t size);

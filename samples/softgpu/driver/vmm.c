@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "object.h"
+#include "sharing.h"
 
 #define HOST_PAGE 4096
 
@@ -42,6 +43,36 @@ static struct sg_physical *get_physical(CUmemGenericAllocationHandle handle)
 		sg_object_get(SG_OBJECT_PHYSICAL, (const void *)(uintptr_t)handle);
 
 	return physical && physical->nr_references ? physical : NULL;
+}
+
+struct sg_physical *sg_vmm_get_physical(CUmemGenericAllocationHandle handle)
+{
+	return get_physical(handle);
+}
+
+struct sg_run *sg_vmm_get_run(const struct sg_physical *physical)
+{
+	return physical->run;
+}
+
+struct sg_physical *sg_vmm_adopt(struct sg_run *run, CUdevice device)
+{
+	struct sg_physical *physical = sg_object_create(SG_OBJECT_PHYSICAL, sizeof(*physical));
+
+	if (!physical)
+		return NULL;
+	physical->props = (CUmemAllocationProp){
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		.location = {.type = device < 0 ? CU_MEM_LOCATION_TYPE_HOST_NUMA
+						: CU_MEM_LOCATION_TYPE_DEVICE,
+			     .id = device < 0 ? 0 : device},
+	};
+	physical->device = device;
+	physical->size = run->pages->node.size;
+	physical->run = run;
+	physical->nr_references = 1;
+	return physical;
 }
 
 static bool is_page_multiple(uint64_t value)
@@ -204,6 +235,7 @@ SG_API CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAl
 static CUresult create_physical(const CUmemAllocationProp *prop, CUdevice device, size_t size,
 				struct sg_physical **out)
 {
+	struct sg_space *space = sg_memory_get_space(SG_MEMORY_MAPPED, device);
 	struct sg_physical *physical = sg_object_create(SG_OBJECT_PHYSICAL, sizeof(*physical));
 
 	if (!physical)
@@ -211,7 +243,8 @@ static CUresult create_physical(const CUmemAllocationProp *prop, CUdevice device
 	physical->props = *prop;
 	physical->device = device;
 	physical->size = size;
-	physical->run = sg_space_take_run(sg_memory_get_space(SG_MEMORY_MAPPED, device), size);
+	physical->run = prop->requestedHandleTypes ? sg_sharing_take_run(space, size)
+						   : sg_space_take_run(space, size);
 	if (!physical->run) {
 		sg_object_destroy(SG_OBJECT_PHYSICAL, physical);
 		return CUDA_ERROR_OUT_OF_MEMORY;

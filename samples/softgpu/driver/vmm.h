@@ -19,6 +19,15 @@ void sg_vmm_reset(CUdevice device);
 /* The reservation that holds the address, mapped or not: its range, or NULL. Memory lock held. */
 const struct sg_node *sg_vmm_find_reservation(uint64_t address);
 
+/*
+ * For sharing. Memory lock held. The physical memory of a handle that is not released yet, or NULL;
+ * its pages; and physical memory, with one reference, made of pages that were opened (the run is
+ * its own then). NULL when memory is out.
+ */
+struct sg_physical *sg_vmm_get_physical(CUmemGenericAllocationHandle handle);
+struct sg_run *sg_vmm_get_run(const struct sg_physical *physical);
+struct sg_physical *sg_vmm_adopt(struct sg_run *run, CUdevice device);
+
 /* For pointer attributes: the handle behind a mapping, and what it can be shared by. */
 CUmemGenericAllocationHandle sg_vmm_get_handle(const struct sg_physical *physical);
 unsigned sg_vmm_get_handle_types(const struct sg_physical *physical);
