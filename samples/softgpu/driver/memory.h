@@ -23,6 +23,7 @@ enum sg_memory_kind {
 	SG_MEMORY_MODULE,     /* globals of a module: not the program's to free */
 	SG_MEMORY_ARRAY,      /* behind arrays (array.h): the program has no address of it */
 	SG_MEMORY_OPENED,     /* cuIpcOpenMemHandle: memory of another process */
+	SG_MEMORY_EXTERNAL,   /* cuExternalMemoryGetMappedBuffer */
 };
 #define SG_MEMORY_IS(kind) (1u << (kind))
 

@@ -79,9 +79,9 @@ SG_API CUresult cuMemFree_v2(CUdeviceptr dptr)
 	/* Freeing nothing is no error, as with free(). */
 	if (!dptr)
 		return CUDA_SUCCESS;
-	return sg_memory_free(dptr, SG_MEMORY_IS(SG_MEMORY_DEVICE) |
-					    SG_MEMORY_IS(SG_MEMORY_MANAGED) |
-					    SG_MEMORY_IS(SG_MEMORY_POOL));
+	return sg_memory_free(
+		dptr, SG_MEMORY_IS(SG_MEMORY_DEVICE) | SG_MEMORY_IS(SG_MEMORY_MANAGED) |
+			      SG_MEMORY_IS(SG_MEMORY_POOL) | SG_MEMORY_IS(SG_MEMORY_EXTERNAL));
 }
 
 SG_API CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
