@@ -55,6 +55,7 @@ static void rebuild_sums(struct sg_card_shared *shared)
 			shared->used[d] += atomic_load(&slot->size[d]);
 	}
 	sg_share_add_sizes(shared, shared->used);
+	shared->first_free = 0; /* not a sum, but as easily left behind */
 }
 
 void sg_card_lock(struct sg_card *card)

@@ -40,6 +40,7 @@ struct sg_card_shared {
 	uint64_t used[SG_MAX_DEVICES]; /* sum over slots and entries */
 	int32_t nr_slots;              /* slots ever taken: nothing lies behind them */
 	int32_t nr_entries;            /* likewise */
+	int32_t first_free;            /* no entry below is free */
 	uint64_t next_id;
 	uint64_t next_offset; /* in the file: never used again, so nobody meets old bytes */
 	struct sg_card_slot slots[SG_CARD_NR_SLOTS];

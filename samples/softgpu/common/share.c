@@ -108,6 +108,8 @@ static bool remove_if_unused(struct sg_card *card, struct sg_card_entry *entry)
 		      (off_t)entry->share.offset, (off_t)entry->share.size) < 0)
 		sg_log_say("memory of the host cannot be given back: %s", strerror(errno));
 	atomic_store(&entry->id, 0);
+	if ((int32_t)index < card->shared->first_free)
+		card->shared->first_free = (int32_t)index;
 	return true;
 }
 
@@ -142,9 +144,10 @@ static struct sg_card_entry *find_free(struct sg_card *card)
 	struct sg_card_shared *shared = card->shared;
 
 	for (int attempt = 0; attempt < 2; attempt++) {
-		for (int i = 0; i < SG_SHARE_MAX; i++) {
+		for (int i = shared->first_free; i < SG_SHARE_MAX; i++) {
 			if (atomic_load(&shared->entries[i].id))
 				continue;
+			shared->first_free = i;
 			if (i >= shared->nr_entries)
 				shared->nr_entries = i + 1;
 			return &shared->entries[i];
