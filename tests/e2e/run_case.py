@@ -158,6 +158,38 @@ def children_have_traces_of_their_own():
     check_equal(sorted(got), sorted(wanted), "allocs, frees and bytes of each process")
 
 
+def memory_of_another_process_is_apart():
+    """Each process of the sample has books of its own; each trace has one of them, to the byte."""
+    sample = os.path.join(SAMPLES, "ipc")
+    plain = harness.run_plain("1G", sample)
+    recorded = harness.run_recorded("1G", "ipc.%p.vscope", sample)
+    ours, others = harness.own_lines(recorded.stderr)
+    check_equal((recorded.returncode, others), (0, plain.stderr.splitlines()), "status and stderr")
+    check_equal((plain.returncode, recorded.stdout), (0, plain.stdout), "output")
+    check_equal(len(ours), 1, "lines of vramscope's own")
+    sections = plain.stdout.split("process=")[1:]
+    check_equal([text.split()[0] for text in sections], ["borrower", "lender"], "the processes")
+    wanted = [dict(line.split("=") for line in text.split()[1:]) for text in sections]
+    got = []
+    for trace in glob.glob("ipc.*.vscope"):
+        story = harness.report(trace)
+        device = story["devices"][0]
+        books = {}
+        for kind, counts in device["memory_kinds"].items():
+            if counts["allocs"] + counts["failed_allocs"]:
+                for key in ("allocs", "frees", "failed_allocs", "bytes_allocated", "peak_bytes",
+                            "live_at_end_count", "live_at_end_bytes"):
+                    books[f"{kind}.{key}"] = str(counts[key])
+        got.append(books)
+        for field in ("lost_events", "overlaps", "orphan_blocks", "unmatched_frees"):
+            check_equal(story[field], 0, field)
+        check_equal(device["ooms"], 0, "a handle of freed memory is no out-of-memory")
+        if "ipc.allocs" in books:
+            # What is open is another's: it is in no sum of this process.
+            check_equal(str(device["peak_live_bytes"]), books["device.peak_bytes"], "the peak")
+    check_equal(sorted(got, key=str), sorted(wanted, key=str), "books of each process")
+
+
 def first_process_takes_the_name():
     forker = os.path.join(SAMPLES, "forker")
     harness.run_recorded("1G", "forker.vscope", forker)
