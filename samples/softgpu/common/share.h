@@ -22,7 +22,7 @@
  *
  * Any thread may call any of these.
  */
-#define SG_SHARE_MAX 16384 /* entries of a card */
+#define SG_SHARE_MAX 65536 /* entries of a card */
 
 enum sg_share_kind {
 	SG_SHARE_MEMORY = 1, /* pages in the card's file */

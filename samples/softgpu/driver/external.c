@@ -3,6 +3,8 @@
  * descriptor can stand for is that of cuMemExportToShareableHandle, and no descriptor is a
  * semaphore.
  */
+#include "external.h"
+
 #include <unistd.h>
 
 #include "memory.h"
@@ -78,6 +80,26 @@ SG_API CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
 	return result;
 }
 
+/* Locked. Buffers of it have the pages as well, and keep them. */
+static void destroy_external(struct sg_external *external)
+{
+	sg_space_give_run(external->run);
+	sg_object_destroy(SG_OBJECT_EXTERNAL, external);
+}
+
+static void destroy_if_of(void *object, void *device)
+{
+	struct sg_external *external = object;
+
+	if (external->device == *(CUdevice *)device)
+		destroy_external(external);
+}
+
+void sg_external_reset(CUdevice device)
+{
+	sg_object_for_each(SG_OBJECT_EXTERNAL, destroy_if_of, &device);
+}
+
 SG_API CUresult cuDestroyExternalMemory(CUexternalMemory extMem)
 {
 	struct sg_external *external;
@@ -87,12 +109,10 @@ SG_API CUresult cuDestroyExternalMemory(CUexternalMemory extMem)
 		return result;
 	sg_memory_lock();
 	external = get_external(extMem);
-	if (external) {
-		sg_space_give_run(external->run); /* buffers of it have it, too */
-		sg_object_destroy(SG_OBJECT_EXTERNAL, external);
-	} else {
+	if (external)
+		destroy_external(external);
+	else
 		result = CUDA_ERROR_INVALID_HANDLE;
-	}
 	sg_memory_unlock();
 	return result;
 }

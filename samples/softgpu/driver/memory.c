@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "advice.h"
+#include "external.h"
 #include "ipc.h"
 #include "pool.h"
 #include "vmm.h"
@@ -273,6 +274,7 @@ void sg_memory_free_device(CUdevice device)
 	free_matching(is_of_device, &device);
 	sg_pool_reset(device);
 	sg_vmm_reset(device);
+	sg_external_reset(device);
 	sg_memory_unlock();
 }
 

@@ -82,6 +82,18 @@ static void test_exported_memory_is_imported_as_external(void **state)
 	assert_result(cuDestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
 }
 
+static void test_reset_frees_external_memory(void **state)
+{
+	CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = describe(make_fd(4 * MIB), 4 * MIB);
+	CUexternalMemory memory;
+
+	(void)state;
+	assert_ok(cuImportExternalMemory(&memory, &desc));
+	assert_ok(cuDevicePrimaryCtxReset(0));
+	assert_int_equal(sg_rig_get_free(), ROOM);
+	assert_result(cuDestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
+}
+
 static void test_descriptors_that_are_no_memory(void **state)
 {
 	int file = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -179,6 +191,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(test_exported_memory_is_imported_as_external),
+		TEST(test_reset_frees_external_memory),
 		TEST(test_descriptors_that_are_no_memory),
 		TEST(test_bad_arguments_of_external_memory),
 		TEST(test_there_are_no_semaphores),

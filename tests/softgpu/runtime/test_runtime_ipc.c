@@ -75,8 +75,8 @@ static void test_pool_is_imported_by_its_descriptor(void **state)
 	(void)state;
 	assert_success(cudaMemPoolCreate(&pool, &props));
 	assert_success(cudaMemPoolExportToShareableHandle(&fd, pool, type, 0));
-	assert_success(cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)fd, type,
-							    0));
+	assert_success(
+		cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)fd, type, 0));
 	close(fd);
 	assert_error(cudaMallocFromPoolAsync(&memory, MIB, imported, NULL), cudaErrorInvalidValue);
 	assert_success(cudaMemPoolDestroy(imported));
@@ -85,8 +85,8 @@ static void test_pool_is_imported_by_its_descriptor(void **state)
 
 static void test_external_memory_and_semaphores(void **state)
 {
-	struct cudaExternalMemoryHandleDesc memory = {
-		.type = cudaExternalMemoryHandleTypeOpaqueFd, .size = MIB};
+	struct cudaExternalMemoryHandleDesc memory = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
+						      .size = MIB};
 	struct cudaExternalSemaphoreHandleDesc semaphore = {
 		.type = cudaExternalSemaphoreHandleTypeOpaqueFd};
 	const struct cudaExternalMemoryBufferDesc part = {.size = MIB};
