@@ -82,7 +82,10 @@ static int obey_memory(const struct sg_share_message *order, struct thing *thing
 
 	switch (order->order) {
 	case SG_SHARE_MALLOC:
-		return (int)cudaMalloc(&new_thing(answer)->memory, order->size);
+		thing = new_thing(answer);
+		error = (int)cudaMalloc(&thing->memory, order->size);
+		answer->size = (uintptr_t)thing->memory;
+		return error;
 	case SG_SHARE_FREE:
 		return (int)cudaFree(thing->memory);
 	case SG_SHARE_GET_MEM_HANDLE:

@@ -17,7 +17,7 @@ struct sg_share_player {
 
 enum sg_share_order {
 	/* memory: the answer's index is its number */
-	SG_SHARE_MALLOC,         /* cudaMalloc of size */
+	SG_SHARE_MALLOC,         /* cudaMalloc of size; the answer's size: address */
 	SG_SHARE_FREE,           /* cudaFree */
 	SG_SHARE_GET_MEM_HANDLE, /* bytes */
 	SG_SHARE_OPEN_MEM,       /* of bytes; size: address */

@@ -256,6 +256,37 @@ static void test_memory_freed_by_its_owner_stays_with_who_has_it_open(void **sta
 	}
 }
 
+static void test_addresses_are_used_again_when_nobody_has_them(void **state)
+{
+	struct stage *stage = *state;
+	struct sg_share_message made =
+		sg_share_player_ask(&stage->exporter, SG_SHARE_MALLOC, 0, 10 * MIB);
+	struct sg_share_message handle =
+		get_handle(&stage->exporter, SG_SHARE_GET_MEM_HANDLE, made.index);
+	struct sg_share_message opened = hand(&stage->importer, SG_SHARE_OPEN_MEM, 0, &handle, 0);
+	struct sg_share_message next;
+
+	/* What comes where memory of another was is nobody's but its owner's. */
+	assert_int_equal(opened.error, cudaSuccess);
+	write_value(&stage->exporter, made.index, 0, 18);
+	assert_int_equal(order(&stage->importer, SG_SHARE_CLOSE_MEM, opened.index), cudaSuccess);
+	next = sg_share_player_ask(&stage->importer, SG_SHARE_MALLOC, 0, 10 * MIB);
+	assert_int_equal(next.size, opened.size);
+	assert_int_equal(read_value(&stage->importer, next.index, 0), 0);
+	write_value(&stage->importer, next.index, 0, 19);
+	assert_int_equal(read_value(&stage->exporter, made.index, 0), 18);
+	/* The owner gets its own addresses again, though not before they are free. */
+	opened = hand(&stage->importer, SG_SHARE_OPEN_MEM, 0, &handle, 0);
+	assert_int_equal(opened.error, cudaSuccess);
+	assert_int_equal(order(&stage->exporter, SG_SHARE_FREE, made.index), cudaSuccess);
+	next = sg_share_player_ask(&stage->exporter, SG_SHARE_MALLOC, 0, 10 * MIB);
+	assert_true(next.size != made.size);
+	assert_int_equal(order(&stage->importer, SG_SHARE_CLOSE_MEM, opened.index), cudaSuccess);
+	next = sg_share_player_ask(&stage->exporter, SG_SHARE_MALLOC, 0, 10 * MIB);
+	assert_int_equal(next.size, made.size);
+	assert_int_equal(read_value(&stage->exporter, next.index, 0), 0);
+}
+
 static void test_memory_of_a_killed_process_stays_with_who_has_it_open(void **state)
 {
 	struct stage *stage = *state;
@@ -694,6 +725,7 @@ int main(int argc, char **argv)
 		STAGED(test_memory_is_charged_once_however_many_have_it_open),
 		STAGED(test_allocations_of_one_page_are_opened_each_by_its_handle),
 		STAGED(test_memory_freed_by_its_owner_stays_with_who_has_it_open),
+		STAGED(test_addresses_are_used_again_when_nobody_has_them),
 		STAGED(test_memory_of_a_killed_process_stays_with_who_has_it_open),
 		STAGED(test_importer_that_is_killed_leaves_the_memory_as_it_was),
 		STAGED(test_freed_memory_comes_back_when_its_last_importer_is_killed),
