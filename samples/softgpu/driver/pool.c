@@ -245,6 +245,9 @@ static CUresult alloc_block(struct sg_pool *pool, uint64_t size, CUdeviceptr *ad
 	struct sg_block *block;
 	struct sg_extent *piece;
 
+	/* "Imported memory pools do not support creating new allocations." */
+	if (pool->is_imported)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (units < size)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	piece = take_piece(pool, units);
@@ -372,9 +375,7 @@ SG_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUme
 		return CUDA_ERROR_INVALID_VALUE;
 	sg_memory_lock();
 	from = get_pool(pool);
-	/* "Imported memory pools do not support creating new allocations." */
-	result = from && !from->is_imported ? alloc_block(from, bytesize, dptr)
-					    : CUDA_ERROR_INVALID_VALUE;
+	result = from ? alloc_block(from, bytesize, dptr) : CUDA_ERROR_INVALID_VALUE;
 	sg_memory_unlock();
 	return result;
 }

@@ -457,6 +457,41 @@ static void test_device_is_the_same_by_whatever_number(void **state)
 	sg_share_player_dismiss(&without);
 }
 
+/* By descriptors, too. */
+static void test_hidden_device_can_be_shared_by_descriptors(void **state)
+{
+	static const char *const visible[] = {"1,0", "1"};
+	struct stage *stage = *state;
+	unsigned theirs = make(&stage->exporter, SG_SHARE_CREATE_PHYSICAL, 0, 2 * MIB);
+	unsigned pool = make(&stage->exporter, SG_SHARE_CREATE_POOL, 0, 0);
+	unsigned pooled = make(&stage->exporter, SG_SHARE_POOL_MALLOC, pool, MIB);
+	struct sg_share_message memory =
+		get_handle(&stage->exporter, SG_SHARE_EXPORT_PHYSICAL, theirs);
+	struct sg_share_message of_pool = get_handle(&stage->exporter, SG_SHARE_EXPORT_POOL, pool);
+	struct sg_share_message pointer =
+		get_handle(&stage->exporter, SG_SHARE_EXPORT_POINTER, pooled);
+
+	write_value(&stage->exporter, theirs, 0, 20);
+	write_value(&stage->exporter, pooled, 0, 21);
+	for (int i = 0; i < 2; i++) {
+		struct sg_share_player other = sg_share_player_start(card, visible[i]);
+		struct sg_share_message opened =
+			hand(&other, SG_SHARE_IMPORT_PHYSICAL, 0, &memory, 2 * MIB);
+
+		assert_int_equal(opened.error, CUDA_SUCCESS);
+		assert_int_equal(read_value(&other, opened.index, 0), 20);
+		opened = hand(&other, SG_SHARE_IMPORT_POOL, 0, &of_pool, 0);
+		assert_int_equal(opened.error, cudaSuccess);
+		opened = hand(&other, SG_SHARE_IMPORT_POINTER, opened.index, &pointer, 0);
+		assert_int_equal(opened.error, cudaSuccess);
+		assert_int_equal(read_value(&other, opened.index, 0), 21);
+		assert_int_equal(used_memory(), stage->idle + 2 * MIB + PIECE);
+		sg_share_player_dismiss(&other);
+	}
+	close(memory.fd);
+	close(of_pool.fd);
+}
+
 /* cuIpc*: events */
 
 static void test_event_of_another_process_can_be_used(void **state)
@@ -734,6 +769,7 @@ int main(int argc, char **argv)
 		STAGED(test_opened_memory_is_closed_and_not_freed),
 		STAGED(test_reset_closes_what_was_opened),
 		STAGED(test_device_is_the_same_by_whatever_number),
+		STAGED(test_hidden_device_can_be_shared_by_descriptors),
 		STAGED(test_event_of_another_process_can_be_used),
 		STAGED(test_event_outlives_the_process_that_made_it),
 		STAGED(test_event_must_be_made_for_other_processes),
