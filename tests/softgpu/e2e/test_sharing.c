@@ -1,128 +1,8 @@
 /*
- * Processes that share memory, events and pools of one card: what one writes the other reads, it is
- * charged once, and it lives until the last of them is gone, however each of them ends. The test
- * itself only looks on, through NVML.
+ * Processes that share memory and events by handles (cuIpc*): what one writes the other reads, it
+ * is charged once, and it lives until the last of them is gone, however each of them ends.
  */
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-#include <nvml.h>
-
-#include "share_player.h"
-
-#define MIB   ((uint64_t)1 << 20)
-#define PIECE (32 * MIB) /* what a pool takes at first */
-
-/* Two processes that share, with nothing but their contexts on the card. */
-struct stage {
-	struct sg_share_player exporter, importer;
-	uint64_t idle;
-};
-
-static char card[64];
-
-static uint64_t used_memory(void)
-{
-	nvmlDevice_t device;
-	nvmlMemory_t memory;
-
-	assert_int_equal(nvmlDeviceGetHandleByIndex(0, &device), NVML_SUCCESS);
-	assert_int_equal(nvmlDeviceGetMemoryInfo(device, &memory), NVML_SUCCESS);
-	return memory.used;
-}
-
-static uint64_t used_by(pid_t pid)
-{
-	nvmlProcessInfo_t infos[64];
-	unsigned int nr = 64;
-	nvmlDevice_t device;
-
-	assert_int_equal(nvmlDeviceGetHandleByIndex(0, &device), NVML_SUCCESS);
-	assert_int_equal(nvmlDeviceGetComputeRunningProcesses(device, &nr, infos), NVML_SUCCESS);
-	for (unsigned int i = 0; i < nr; i++)
-		if (infos[i].pid == (unsigned)pid)
-			return infos[i].usedGpuMemory;
-	return 0;
-}
-
-static int set_up(void **state)
-{
-	static struct stage stage;
-
-	assert_int_equal(used_memory(), 0);
-	stage.exporter = sg_share_player_start(card, NULL);
-	stage.importer = sg_share_player_start(card, NULL);
-	stage.idle = used_memory();
-	*state = &stage;
-	return 0;
-}
-
-/* Whatever happened: nobody is left, and nothing is charged. */
-static int tear_down(void **state)
-{
-	struct stage *stage = *state;
-
-	if (stage->exporter.pid)
-		sg_share_player_dismiss(&stage->exporter);
-	if (stage->importer.pid)
-		sg_share_player_dismiss(&stage->importer);
-	assert_int_equal(used_memory(), 0);
-	return 0;
-}
-
-static void kill_player(struct sg_share_player *player)
-{
-	sg_share_player_kill(player);
-	sg_share_player_bury(player);
-	player->pid = 0;
-}
-
-static int order(struct sg_share_player *player, enum sg_share_order what, unsigned index)
-{
-	return sg_share_player_ask(player, what, index, 0).error;
-}
-
-/* Make something that must succeed; its number. */
-static unsigned make(struct sg_share_player *player, enum sg_share_order what, unsigned index,
-		     uint64_t size)
-{
-	struct sg_share_message answer = sg_share_player_ask(player, what, index, size);
-
-	assert_int_equal(answer.error, cudaSuccess);
-	return answer.index;
-}
-
-/* Hand over bytes or a descriptor; the answer may be an error. */
-static struct sg_share_message hand(struct sg_share_player *player, enum sg_share_order what,
-				    unsigned index, const struct sg_share_message *from,
-				    uint64_t size)
-{
-	struct sg_share_message message = *from;
-
-	message.order = what;
-	message.index = index;
-	message.size = size;
-	return sg_share_player_tell(player, &message);
-}
-
-static struct sg_share_message get_handle(struct sg_share_player *player, enum sg_share_order what,
-					  unsigned index)
-{
-	struct sg_share_message answer = sg_share_player_ask(player, what, index, 0);
-
-	assert_int_equal(answer.error, cudaSuccess);
-	return answer;
-}
+#include "share_stage.h"
 
 static unsigned open_memory(struct sg_share_player *player, const struct sg_share_message *handle)
 {
@@ -136,30 +16,6 @@ static int try_open(struct sg_share_player *player, const struct sg_share_messag
 {
 	return hand(player, SG_SHARE_OPEN_MEM, 0, handle, 0).error;
 }
-
-static void write_value(struct sg_share_player *player, unsigned index, uint64_t offset,
-			uint64_t value)
-{
-	struct sg_share_message message = {.order = SG_SHARE_WRITE,
-					   .index = index,
-					   .offset = offset,
-					   .value = value,
-					   .fd = -1};
-
-	assert_int_equal(sg_share_player_tell(player, &message).error, cudaSuccess);
-}
-
-static uint64_t read_value(struct sg_share_player *player, unsigned index, uint64_t offset)
-{
-	struct sg_share_message message = {
-		.order = SG_SHARE_READ, .index = index, .offset = offset, .fd = -1};
-	struct sg_share_message answer = sg_share_player_tell(player, &message);
-
-	assert_int_equal(answer.error, cudaSuccess);
-	return answer.value;
-}
-
-/* cuIpc*: memory */
 
 static void share_one(struct stage *stage, uint64_t size)
 {
@@ -457,42 +313,7 @@ static void test_device_is_the_same_by_whatever_number(void **state)
 	sg_share_player_dismiss(&without);
 }
 
-/* By descriptors, too. */
-static void test_hidden_device_can_be_shared_by_descriptors(void **state)
-{
-	static const char *const visible[] = {"1,0", "1"};
-	struct stage *stage = *state;
-	unsigned theirs = make(&stage->exporter, SG_SHARE_CREATE_PHYSICAL, 0, 2 * MIB);
-	unsigned pool = make(&stage->exporter, SG_SHARE_CREATE_POOL, 0, 0);
-	unsigned pooled = make(&stage->exporter, SG_SHARE_POOL_MALLOC, pool, MIB);
-	struct sg_share_message memory =
-		get_handle(&stage->exporter, SG_SHARE_EXPORT_PHYSICAL, theirs);
-	struct sg_share_message of_pool = get_handle(&stage->exporter, SG_SHARE_EXPORT_POOL, pool);
-	struct sg_share_message pointer =
-		get_handle(&stage->exporter, SG_SHARE_EXPORT_POINTER, pooled);
-
-	write_value(&stage->exporter, theirs, 0, 20);
-	write_value(&stage->exporter, pooled, 0, 21);
-	for (int i = 0; i < 2; i++) {
-		struct sg_share_player other = sg_share_player_start(card, visible[i]);
-		struct sg_share_message opened =
-			hand(&other, SG_SHARE_IMPORT_PHYSICAL, 0, &memory, 2 * MIB);
-
-		assert_int_equal(opened.error, CUDA_SUCCESS);
-		assert_int_equal(read_value(&other, opened.index, 0), 20);
-		opened = hand(&other, SG_SHARE_IMPORT_POOL, 0, &of_pool, 0);
-		assert_int_equal(opened.error, cudaSuccess);
-		opened = hand(&other, SG_SHARE_IMPORT_POINTER, opened.index, &pointer, 0);
-		assert_int_equal(opened.error, cudaSuccess);
-		assert_int_equal(read_value(&other, opened.index, 0), 21);
-		assert_int_equal(used_memory(), stage->idle + 2 * MIB + PIECE);
-		sg_share_player_dismiss(&other);
-	}
-	close(memory.fd);
-	close(of_pool.fd);
-}
-
-/* cuIpc*: events */
+/* Events */
 
 static void test_event_of_another_process_can_be_used(void **state)
 {
@@ -540,220 +361,7 @@ static void test_event_must_be_made_for_other_processes(void **state)
 			 cudaErrorInvalidResourceHandle);
 }
 
-/* cuMemExportToShareableHandle */
-
-static void test_physical_memory_is_mapped_by_two_processes(void **state)
-{
-	struct stage *stage = *state;
-	unsigned theirs = make(&stage->exporter, SG_SHARE_CREATE_PHYSICAL, 0, 10 * MIB), twin;
-	struct sg_share_message handle =
-		get_handle(&stage->exporter, SG_SHARE_EXPORT_PHYSICAL, theirs);
-	struct sg_share_message opened;
-
-	assert_true(handle.fd >= 0);
-	write_value(&stage->exporter, theirs, 0, 12);
-	opened = hand(&stage->importer, SG_SHARE_IMPORT_PHYSICAL, 0, &handle, 10 * MIB);
-	assert_int_equal(opened.error, CUDA_SUCCESS);
-	assert_int_equal(used_memory(), stage->idle + 10 * MIB);
-	assert_int_equal(read_value(&stage->importer, opened.index, 0), 12);
-	write_value(&stage->importer, opened.index, 10 * MIB - 8, 13);
-	assert_int_equal(read_value(&stage->exporter, theirs, 10 * MIB - 8), 13);
-	/* The process that made it may import it, too. */
-	opened = hand(&stage->exporter, SG_SHARE_IMPORT_PHYSICAL, 0, &handle, 10 * MIB);
-	assert_int_equal(opened.error, CUDA_SUCCESS);
-	twin = opened.index;
-	assert_int_equal(read_value(&stage->exporter, twin, 0), 12);
-	assert_int_equal(order(&stage->exporter, SG_SHARE_DROP_PHYSICAL, theirs), CUDA_SUCCESS);
-	assert_int_equal(read_value(&stage->exporter, twin, 0), 12);
-	assert_int_equal(used_memory(), stage->idle + 10 * MIB);
-	close(handle.fd);
-}
-
-static void test_descriptor_alone_keeps_physical_memory(void **state)
-{
-	struct stage *stage = *state;
-	unsigned theirs = make(&stage->exporter, SG_SHARE_CREATE_PHYSICAL, 0, 10 * MIB);
-	struct sg_share_message handle, opened;
-
-	write_value(&stage->exporter, theirs, 4096, 14);
-	handle = get_handle(&stage->exporter, SG_SHARE_EXPORT_PHYSICAL, theirs);
-	assert_int_equal(order(&stage->exporter, SG_SHARE_DROP_PHYSICAL, theirs), CUDA_SUCCESS);
-	assert_int_equal(used_memory(), stage->idle + 10 * MIB);
-	kill_player(&stage->exporter);
-	assert_int_equal(used_memory(), stage->idle / 2 + 10 * MIB);
-	opened = hand(&stage->importer, SG_SHARE_IMPORT_PHYSICAL, 0, &handle, 10 * MIB);
-	assert_int_equal(opened.error, CUDA_SUCCESS);
-	assert_int_equal(read_value(&stage->importer, opened.index, 4096), 14);
-	assert_int_equal(order(&stage->importer, SG_SHARE_DROP_PHYSICAL, opened.index),
-			 CUDA_SUCCESS);
-	assert_int_equal(used_memory(), stage->idle / 2 + 10 * MIB);
-	close(handle.fd);
-	assert_int_equal(used_memory(), stage->idle / 2);
-}
-
-static void test_physical_memory_outlives_either_process(void **state)
-{
-	struct stage *stage = *state;
-	unsigned theirs = make(&stage->exporter, SG_SHARE_CREATE_PHYSICAL, 0, 10 * MIB);
-	struct sg_share_message handle =
-		get_handle(&stage->exporter, SG_SHARE_EXPORT_PHYSICAL, theirs);
-	struct sg_share_message opened =
-		hand(&stage->importer, SG_SHARE_IMPORT_PHYSICAL, 0, &handle, 10 * MIB);
-
-	close(handle.fd);
-	assert_int_equal(opened.error, CUDA_SUCCESS);
-	write_value(&stage->exporter, theirs, 0, 15);
-	kill_player(&stage->exporter);
-	assert_int_equal(read_value(&stage->importer, opened.index, 0), 15);
-	assert_int_equal(used_memory(), stage->idle / 2 + 10 * MIB);
-	kill_player(&stage->importer);
-	assert_int_equal(used_memory(), 0);
-}
-
-static void test_descriptors_that_are_not_physical_memory(void **state)
-{
-	struct stage *stage = *state;
-	unsigned pool = make(&stage->exporter, SG_SHARE_CREATE_POOL, 0, 0);
-	unsigned theirs = make(&stage->exporter, SG_SHARE_CREATE_PHYSICAL, 0, 2 * MIB);
-	struct sg_share_message of_pool = get_handle(&stage->exporter, SG_SHARE_EXPORT_POOL, pool);
-	struct sg_share_message of_memory =
-		get_handle(&stage->exporter, SG_SHARE_EXPORT_PHYSICAL, theirs);
-	struct sg_share_message file = {.fd = open("/dev/null", O_RDWR | O_CLOEXEC)};
-	struct sg_share_player stranger;
-	char name[80];
-
-	assert_true(file.fd >= 0);
-	assert_int_equal(
-		hand(&stage->importer, SG_SHARE_IMPORT_PHYSICAL, 0, &of_pool, 2 * MIB).error,
-		CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(hand(&stage->importer, SG_SHARE_IMPORT_POOL, 0, &of_memory, 0).error,
-			 cudaErrorInvalidValue);
-	assert_int_equal(hand(&stage->importer, SG_SHARE_IMPORT_PHYSICAL, 0, &file, 2 * MIB).error,
-			 CUDA_ERROR_INVALID_VALUE);
-	snprintf(name, sizeof(name), "%s-other", card);
-	stranger = sg_share_player_start(name, NULL);
-	assert_int_equal(hand(&stranger, SG_SHARE_IMPORT_PHYSICAL, 0, &of_memory, 2 * MIB).error,
-			 CUDA_ERROR_INVALID_VALUE);
-	sg_share_player_dismiss(&stranger);
-	close(file.fd);
-	close(of_pool.fd);
-	close(of_memory.fd);
-}
-
-/* Pools */
-
-/* A pool of the exporter with one allocation, which the importer has, too. */
-struct shared_pool {
-	unsigned pool, memory;             /* the exporter's numbers */
-	unsigned opened_pool, opened;      /* the importer's */
-	struct sg_share_message of_memory; /* export data */
-};
-
-static struct shared_pool share_pool(struct stage *stage)
-{
-	struct shared_pool shared;
-	struct sg_share_message handle, answer;
-
-	shared.pool = make(&stage->exporter, SG_SHARE_CREATE_POOL, 0, 0);
-	shared.memory = make(&stage->exporter, SG_SHARE_POOL_MALLOC, shared.pool, 3 * MIB);
-	write_value(&stage->exporter, shared.memory, 0, 16);
-	handle = get_handle(&stage->exporter, SG_SHARE_EXPORT_POOL, shared.pool);
-	shared.of_memory = get_handle(&stage->exporter, SG_SHARE_EXPORT_POINTER, shared.memory);
-	answer = hand(&stage->importer, SG_SHARE_IMPORT_POOL, 0, &handle, 0);
-	close(handle.fd);
-	assert_int_equal(answer.error, cudaSuccess);
-	shared.opened_pool = answer.index;
-	answer = hand(&stage->importer, SG_SHARE_IMPORT_POINTER, shared.opened_pool,
-		      &shared.of_memory, 0);
-	assert_int_equal(answer.error, cudaSuccess);
-	shared.opened = answer.index;
-	return shared;
-}
-
-static void test_allocation_of_a_pool_is_seen_by_another_process(void **state)
-{
-	struct stage *stage = *state;
-	struct shared_pool shared = share_pool(stage);
-
-	assert_int_equal(used_memory(), stage->idle + PIECE);
-	assert_int_equal(read_value(&stage->importer, shared.opened, 0), 16);
-	write_value(&stage->importer, shared.opened, 8, 17);
-	assert_int_equal(read_value(&stage->exporter, shared.memory, 8), 17);
-	/* An imported pool hands nothing out, and what is imported is there already. */
-	assert_int_equal(order(&stage->importer, SG_SHARE_POOL_MALLOC, shared.opened_pool),
-			 cudaErrorInvalidValue);
-	assert_int_equal(
-		sg_share_player_ask(&stage->importer, SG_SHARE_POOL_MALLOC, shared.opened_pool, 512)
-			.error,
-		cudaErrorInvalidValue);
-	assert_int_equal(hand(&stage->importer, SG_SHARE_IMPORT_POINTER, shared.opened_pool,
-			      &shared.of_memory, 0)
-				 .error,
-			 cudaErrorInvalidValue);
-	/* First the importer, then the exporter. */
-	assert_int_equal(order(&stage->importer, SG_SHARE_POOL_FREE, shared.opened), cudaSuccess);
-	assert_int_equal(order(&stage->importer, SG_SHARE_DESTROY_POOL, shared.opened_pool),
-			 cudaSuccess);
-	assert_int_equal(used_memory(), stage->idle + PIECE);
-	assert_int_equal(order(&stage->exporter, SG_SHARE_POOL_FREE, shared.memory), cudaSuccess);
-	assert_int_equal(order(&stage->exporter, SG_SHARE_DESTROY_POOL, shared.pool), cudaSuccess);
-	assert_int_equal(used_memory(), stage->idle);
-}
-
-static void test_pool_memory_outlives_the_process_that_made_it(void **state)
-{
-	struct stage *stage = *state;
-	struct shared_pool shared = share_pool(stage);
-
-	kill_player(&stage->exporter);
-	assert_int_equal(used_memory(), stage->idle / 2 + PIECE);
-	assert_int_equal(read_value(&stage->importer, shared.opened, 0), 16);
-	assert_int_equal(order(&stage->importer, SG_SHARE_POOL_FREE, shared.opened), cudaSuccess);
-	assert_int_equal(used_memory(), stage->idle / 2);
-	assert_int_equal(hand(&stage->importer, SG_SHARE_IMPORT_POINTER, shared.opened_pool,
-			      &shared.of_memory, 0)
-				 .error,
-			 cudaErrorInvalidValue);
-}
-
-static void test_importer_of_a_pool_that_is_killed_leaves_it_as_it_was(void **state)
-{
-	struct stage *stage = *state;
-	struct shared_pool shared = share_pool(stage);
-
-	kill_player(&stage->importer);
-	assert_int_equal(read_value(&stage->exporter, shared.memory, 0), 16);
-	assert_int_equal(order(&stage->exporter, SG_SHARE_POOL_FREE, shared.memory), cudaSuccess);
-	assert_int_equal(order(&stage->exporter, SG_SHARE_DESTROY_POOL, shared.pool), cudaSuccess);
-	assert_int_equal(used_memory(), stage->idle / 2);
-}
-
-static void test_pointer_belongs_to_its_pool(void **state)
-{
-	struct stage *stage = *state;
-	struct shared_pool shared = share_pool(stage);
-	unsigned other = make(&stage->exporter, SG_SHARE_CREATE_POOL, 0, 0);
-	unsigned plain = make(&stage->exporter, SG_SHARE_MALLOC, 0, 3 * MIB);
-	struct sg_share_message handle = get_handle(&stage->exporter, SG_SHARE_EXPORT_POOL, other);
-	struct sg_share_message opened =
-		hand(&stage->importer, SG_SHARE_IMPORT_POOL, 0, &handle, 0);
-
-	close(handle.fd);
-	assert_int_equal(opened.error, cudaSuccess);
-	assert_int_equal(
-		hand(&stage->importer, SG_SHARE_IMPORT_POINTER, opened.index, &shared.of_memory, 0)
-			.error,
-		cudaErrorInvalidValue);
-	assert_int_equal(order(&stage->exporter, SG_SHARE_EXPORT_POINTER, plain),
-			 cudaErrorInvalidValue);
-	/* Memory of pools has no handle of the older sort. */
-	assert_int_equal(order(&stage->exporter, SG_SHARE_GET_MEM_HANDLE, shared.memory),
-			 cudaErrorInvalidValue);
-}
-
-#define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(int argc, char **argv)
+static int run_group(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGED(test_what_one_process_writes_the_other_reads),
@@ -769,28 +377,15 @@ int main(int argc, char **argv)
 		STAGED(test_opened_memory_is_closed_and_not_freed),
 		STAGED(test_reset_closes_what_was_opened),
 		STAGED(test_device_is_the_same_by_whatever_number),
-		STAGED(test_hidden_device_can_be_shared_by_descriptors),
 		STAGED(test_event_of_another_process_can_be_used),
 		STAGED(test_event_outlives_the_process_that_made_it),
 		STAGED(test_event_must_be_made_for_other_processes),
-		STAGED(test_physical_memory_is_mapped_by_two_processes),
-		STAGED(test_descriptor_alone_keeps_physical_memory),
-		STAGED(test_physical_memory_outlives_either_process),
-		STAGED(test_descriptors_that_are_not_physical_memory),
-		STAGED(test_allocation_of_a_pool_is_seen_by_another_process),
-		STAGED(test_pool_memory_outlives_the_process_that_made_it),
-		STAGED(test_importer_of_a_pool_that_is_killed_leaves_it_as_it_was),
-		STAGED(test_pointer_belongs_to_its_pool),
 	};
-	int status = sg_share_player_run(argc, argv);
 
-	if (status >= 0)
-		return status;
-	snprintf(card, sizeof(card), "test-sharing-%d", (int)getpid());
-	setenv("SOFTGPU_CARD", card, 1);
-	if (nvmlInit() != NVML_SUCCESS)
-		return 1;
-	status = cmocka_run_group_tests(tests, NULL, NULL);
-	nvmlShutdown();
-	return status;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return run_staged(argc, argv, run_group);
 }

@@ -1,4 +1,4 @@
-/* Shareable pools in one process; between processes: e2e/test_sharing.c. */
+/* Shareable pools in one process; between processes: e2e/test_sharing_fds.c. */
 #include <string.h>
 #include <unistd.h>
 

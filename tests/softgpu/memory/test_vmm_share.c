@@ -1,4 +1,4 @@
-/* Shareable physical memory in one process; between processes: e2e/test_sharing.c. */
+/* Shareable physical memory in one process; between processes: e2e/test_sharing_fds.c. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
