@@ -25,7 +25,7 @@ enum sg_object_type {
 	SG_OBJECT_TEXTURE,
 	SG_OBJECT_SURFACE,
 	SG_OBJECT_REFERENCE, /* CUtexref and CUsurfref */
-	SG_OBJECT_EXTERNAL, /* CUexternalMemory */
+	SG_OBJECT_EXTERNAL,  /* CUexternalMemory */
 	SG_NR_OBJECT_TYPES
 };
 
