@@ -105,10 +105,9 @@ void script_module(struct script *script, uint32_t id, uint64_t start, uint64_t 
 
 void script_stack(struct script *script, uint32_t id, const uint64_t *frames, uint32_t nr_frames)
 {
-	script_add(script, (struct vs_record){.type = VS_RECORD_STACK,
-					      .stack = {.id = id,
-							.frames = frames,
-							.nr_frames = nr_frames}});
+	script_add(script, (struct vs_record){
+				   .type = VS_RECORD_STACK,
+				   .stack = {.id = id, .frames = frames, .nr_frames = nr_frames}});
 }
 
 void script_device(struct script *script, uint32_t device, uint64_t total_size)

@@ -158,7 +158,7 @@ static int compare_items(const void *a, const void *b)
 /* A table has no order. */
 static void print_table(struct text *text, const char *what, const struct vs_id_map *map)
 {
-	const struct vs_item *items[NR_ITEMS], *item;
+	const struct vs_item *items[NR_ITEMS] = {NULL}, *item;
 	size_t nr = 0, slot = 0;
 
 	while ((item = vs_id_map_next(map, &slot)))
