@@ -105,7 +105,9 @@ static void test_every_channel_description_survives_an_array(void **state)
 		{32, 32, 32, 32, cudaChannelFormatKindSigned},
 		{16, 0, 0, 0, cudaChannelFormatKindUnsignedNormalized16X1},
 		{8, 8, 8, 8, cudaChannelFormatKindUnsignedBlockCompressed3},
+#if CUDART_VERSION >= 12000
 		{10, 10, 10, 2, cudaChannelFormatKindUnsignedNormalized1010102},
+#endif
 		{8, 8, 8, 0, cudaChannelFormatKindNV12},
 	};
 
@@ -389,6 +391,8 @@ static void test_bad_boxes_are_refused(void **state)
 	assert_success(cudaMemcpy3D(&good));
 }
 
+#if CUDART_VERSION >= 13000
+
 static void test_batches_take_arrays(void **state)
 {
 	struct cudaMemcpy3DBatchOp op = {
@@ -435,6 +439,8 @@ static void test_copies_of_a_batch_are_done(void **state)
 		     cudaErrorInvalidValue);
 }
 
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,8 +459,10 @@ int main(void)
 		TEST(test_boxes_of_arrays_count_elements),
 		TEST(test_boxes_go_from_array_to_array_and_between_devices),
 		TEST(test_bad_boxes_are_refused),
+#if CUDART_VERSION >= 13000
 		TEST(test_batches_take_arrays),
 		TEST(test_copies_of_a_batch_are_done),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

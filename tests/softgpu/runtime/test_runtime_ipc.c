@@ -49,6 +49,7 @@ static void test_handles_of_events(void **state)
 	assert_error(cudaIpcOpenEventHandle(&opened, handle), cudaErrorInvalidResourceHandle);
 }
 
+#if CUDART_VERSION >= 12000
 static void test_devices_say_what_can_be_shared(void **state)
 {
 	struct cudaDeviceProp prop;
@@ -61,6 +62,7 @@ static void test_devices_say_what_can_be_shared(void **state)
 	assert_success(cudaDeviceGetAttribute(&value, cudaDevAttrIpcEventSupport, 0));
 	assert_int_equal(value, 1);
 }
+#endif
 
 static void test_pool_is_imported_by_its_descriptor(void **state)
 {
@@ -119,7 +121,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_handles_of_memory),
 		cmocka_unit_test(test_handles_of_events),
+#if CUDART_VERSION >= 12000
 		cmocka_unit_test(test_devices_say_what_can_be_shared),
+#endif
 		cmocka_unit_test(test_pool_is_imported_by_its_descriptor),
 		cmocka_unit_test(test_external_memory_and_semaphores),
 	};

@@ -169,6 +169,7 @@ static void test_a_reset_forgets_peers(void **state)
 	assert_success(cudaDeviceEnablePeerAccess(1, 0));
 }
 
+#if CUDART_VERSION >= 13000
 static void test_managed_memory_is_advised_and_prefetched(void **state)
 {
 	struct cudaMemLocation host = {.type = cudaMemLocationTypeHost};
@@ -200,6 +201,33 @@ static void test_managed_memory_is_advised_and_prefetched(void **state)
 	assert_success(cudaStreamAttachMemAsync(stream, memory, 0, cudaMemAttachSingle));
 	assert_success(cudaFree(memory));
 }
+#else
+static void test_managed_memory_is_advised_and_prefetched(void **state)
+{
+	size_t size = 64 * KIB;
+	cudaStream_t stream;
+	void *memory;
+	int value = -7;
+
+	(void)state;
+	assert_success(cudaStreamCreate(&stream));
+	assert_success(cudaMallocManaged(&memory, size, cudaMemAttachGlobal));
+	assert_success(cudaMemAdvise(memory, size, cudaMemAdviseSetReadMostly, cudaCpuDeviceId));
+	assert_success(cudaMemRangeGetAttribute(&value, sizeof(value),
+						cudaMemRangeAttributeReadMostly, memory, size));
+	assert_int_equal(value, 1);
+	assert_success(cudaMemPrefetchAsync(memory, size, 1, stream));
+	assert_success(cudaMemRangeGetAttribute(
+		&value, sizeof(value), cudaMemRangeAttributeLastPrefetchLocation, memory, size));
+	assert_int_equal(value, 1);
+	assert_success(cudaMemPrefetchAsync(memory, size, cudaCpuDeviceId, stream));
+	assert_success(cudaMemRangeGetAttribute(
+		&value, sizeof(value), cudaMemRangeAttributeLastPrefetchLocation, memory, size));
+	assert_int_equal(value, cudaCpuDeviceId);
+	assert_error(cudaMemPrefetchAsync(&value, 4, 1, stream), cudaErrorInvalidValue);
+	assert_success(cudaFree(memory));
+}
+#endif
 
 int main(void)
 {
