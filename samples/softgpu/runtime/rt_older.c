@@ -156,6 +156,65 @@ SG_API cudaError_t cudaLaunchCooperativeKernelMultiDevice(struct cudaLaunchParam
 	return SG_IN_CONTEXT(launch_on_all(launchParamsList, numDevices, flags));
 }
 
+/* Semaphores of others: the parameters had no room for anything to come. */
+
+static cudaError_t signal_one(cudaExternalSemaphore_t semaphore,
+			      const struct cudaExternalSemaphoreSignalParams_v1 *given,
+			      cudaStream_t stream)
+{
+	struct cudaExternalSemaphoreSignalParams params;
+
+	memset(&params, 0, sizeof(params));
+	params.params.fence.value = given->params.fence.value;
+	params.params.nvSciSync.reserved = given->params.nvSciSync.reserved;
+	params.params.keyedMutex.key = given->params.keyedMutex.key;
+	params.flags = given->flags;
+	return cudaSignalExternalSemaphoresAsync_v2(&semaphore, &params, 1, stream);
+}
+
+static cudaError_t wait_for_one(cudaExternalSemaphore_t semaphore,
+				const struct cudaExternalSemaphoreWaitParams_v1 *given,
+				cudaStream_t stream)
+{
+	struct cudaExternalSemaphoreWaitParams params;
+
+	memset(&params, 0, sizeof(params));
+	params.params.fence.value = given->params.fence.value;
+	params.params.nvSciSync.reserved = given->params.nvSciSync.reserved;
+	params.params.keyedMutex.key = given->params.keyedMutex.key;
+	params.params.keyedMutex.timeoutMs = given->params.keyedMutex.timeoutMs;
+	params.flags = given->flags;
+	return cudaWaitExternalSemaphoresAsync_v2(&semaphore, &params, 1, stream);
+}
+
+SG_API cudaError_t
+cudaSignalExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
+				  const struct cudaExternalSemaphoreSignalParams_v1 *paramsArray,
+				  unsigned int numExtSems, cudaStream_t stream)
+{
+	cudaError_t error = cudaSuccess;
+
+	if (numExtSems && (!extSemArray || !paramsArray))
+		return sg_rt_error_set(cudaErrorInvalidValue);
+	for (unsigned i = 0; i < numExtSems && !error; i++)
+		error = signal_one(extSemArray[i], &paramsArray[i], stream);
+	return error;
+}
+
+SG_API cudaError_t
+cudaWaitExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
+				const struct cudaExternalSemaphoreWaitParams_v1 *paramsArray,
+				unsigned int numExtSems, cudaStream_t stream)
+{
+	cudaError_t error = cudaSuccess;
+
+	if (numExtSems && (!extSemArray || !paramsArray))
+		return sg_rt_error_set(cudaErrorInvalidValue);
+	for (unsigned i = 0; i < numExtSems && !error; i++)
+		error = wait_for_one(extSemArray[i], &paramsArray[i], stream);
+	return error;
+}
+
 #if CUDART_VERSION >= 12000
 
 SG_API cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end)
@@ -191,6 +250,16 @@ SG_API cudaError_t cudaMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes,
 	return SG_IN_CONTEXT(SG_DRIVER(cuMemcpyBatchAsync_v12080, to, from, sizes, count,
 				       (CUmemcpyAttributes *)attrs, attrsIdxs, numAttrs, failIdx,
 				       stream));
+}
+
+SG_API cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
+					  size_t *failIdx, unsigned long long flags,
+					  cudaStream_t stream)
+{
+	if (failIdx)
+		*failIdx = SIZE_MAX;
+	return SG_IN_CONTEXT(SG_DRIVER(cuMemcpy3DBatchAsync_v12080, numOps,
+				       (CUDA_MEMCPY3D_BATCH_OP *)opList, failIdx, flags, stream));
 }
 
 #else

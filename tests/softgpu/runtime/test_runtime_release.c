@@ -263,6 +263,33 @@ static void test_functions_named_after_threads_mean_the_device(void **state)
 
 #if CUDART_VERSION < 13000
 
+/* The plain names of 11.0 and 11.1; since then programs have others in their place. */
+static void test_semaphores_are_refused_by_either_name(void **state)
+{
+	typedef cudaError_t (*act)(const cudaExternalSemaphore_t *semaphores, const void *params,
+				   unsigned count, cudaStream_t stream);
+	static const char *const names[][2] = {
+		{"cudaSignalExternalSemaphoresAsync", "cudaSignalExternalSemaphoresAsync_v2"},
+		{"cudaWaitExternalSemaphoresAsync", "cudaWaitExternalSemaphoresAsync_v2"},
+	};
+	static const long long nothing[64];
+	cudaExternalSemaphore_t unknown = (cudaExternalSemaphore_t)(uintptr_t)&nothing;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		act older = (act)dlsym(RTLD_DEFAULT, names[i][0]);
+		act newer = (act)dlsym(RTLD_DEFAULT, names[i][1]);
+
+		assert_non_null(older);
+		assert_non_null(newer);
+		assert_success(older(&unknown, nothing, 0, NULL));
+		assert_error(older(NULL, nothing, 1, NULL), cudaErrorInvalidValue);
+		assert_int_not_equal(older(&unknown, nothing, 1, NULL), cudaSuccess);
+		assert_int_equal(cudaGetLastError(), newer(&unknown, nothing, 1, NULL));
+		(void)cudaGetLastError();
+	}
+}
+
 /* Edges as they were before they carried data: a -> b -> c. */
 static void make_chain(cudaGraph_t graph, cudaGraphNode_t *nodes)
 {
@@ -386,6 +413,38 @@ static void test_properties_without_a_suffix_are_those_of_11(void **state)
 	assert_memory_equal(found, &prop, PROPERTIES_SIZE_11);
 	assert_error(older(NULL, 0), cudaErrorInvalidValue);
 	assert_error(older(found, 9), cudaErrorInvalidDevice);
+}
+
+/* The runtime of 12 says in a last word which copy failed. */
+static void test_copies_of_a_batch_say_which_failed(void **state)
+{
+	struct cudaMemcpyAttributes attributes = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
+	size_t sizes[] = {KIB, KIB}, first = 0, failed = 9;
+	static char from[2][1024] = {"one", "two"}, back[1024];
+	void *to[2], *sources[] = {from[0], from[1]};
+	struct cudaMemcpy3DBatchOp nothing;
+	cudaStream_t stream;
+
+	(void)state;
+	memset(&nothing, 0, sizeof(nothing));
+	assert_success(cudaStreamCreate(&stream));
+	assert_success(cudaMalloc(&to[0], KIB));
+	assert_success(cudaMalloc(&to[1], KIB));
+	if (cudaMemcpyBatchAsync(to, sources, sizes, 2, &attributes, &first, 1, &failed, stream) ==
+	    cudaErrorNotSupported)
+		skip();
+	assert_success(cudaMemcpy(back, to[1], KIB, cudaMemcpyDeviceToHost));
+	assert_string_equal(back, "two");
+	assert_error(cudaMemcpyBatchAsync(to, sources, sizes, 2, &attributes, &first, 0, &failed,
+					  stream),
+		     cudaErrorInvalidValue);
+	assert_error(cudaMemcpy3DBatchAsync(1, NULL, &failed, 0, stream), cudaErrorInvalidValue);
+	assert_error(cudaMemcpy3DBatchAsync(1, &nothing, &failed, 0, stream),
+		     cudaErrorInvalidValue);
+	assert_int_equal(failed, 0);
+	assert_success(cudaFree(to[0]));
+	assert_success(cudaFree(to[1]));
+	assert_success(cudaStreamDestroy(stream));
 }
 
 static void test_both_ways_to_measure_time_measure_it(void **state)
@@ -533,12 +592,14 @@ int main(void)
 #if CUDART_VERSION < 13000
 		cmocka_unit_test(test_a_kernel_is_launched_on_several_devices),
 		cmocka_unit_test(test_functions_named_after_threads_mean_the_device),
+		cmocka_unit_test(test_semaphores_are_refused_by_either_name),
 		cmocka_unit_test(test_edges_of_a_graph_have_no_data),
 		cmocka_unit_test(test_graphs_are_instantiated_and_updated),
 		cmocka_unit_test(test_capture_can_be_asked_about_in_older_words),
 #endif
 #if CUDART_VERSION >= 12000 && CUDART_VERSION < 13000
 		cmocka_unit_test(test_properties_without_a_suffix_are_those_of_11),
+		cmocka_unit_test(test_copies_of_a_batch_say_which_failed),
 		cmocka_unit_test(test_both_ways_to_measure_time_measure_it),
 #endif
 #if CUDART_VERSION < 12000
