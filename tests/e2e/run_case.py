@@ -90,9 +90,16 @@ def without_times(story):
 
 
 def what_is_said(trace):
-    """A report, but for the name of the trace."""
+    """A report, but for the name of the trace, and for what hangs on the last nanosecond.
+
+    A log has times to the nanosecond, a trace to the microsecond: where a sixteenth of the time
+    ends between two events that are that near, one of them may change sides.
+    """
     story = harness.report(trace)
     del story["trace"]
+    for device in story["devices"]:
+        if device["retained"]["unit"] == "interval":
+            del device["retained"]
     return without_times(story)
 
 
