@@ -1,6 +1,7 @@
 /*
  * What a program asks of, or sets on, the context it has.
  */
+#include "capture.h"
 #include "context.h"
 #include "device_attribute.h"
 #include "memory.h"
@@ -79,6 +80,8 @@ SG_API CUresult cuCtxSynchronize(void)
 	CUresult result = sg_context_get_current(&context);
 
 	if (result == CUDA_SUCCESS)
+		result = sg_capture_refuse_context(context);
+	if (result == CUDA_SUCCESS)
 		sg_memory_synchronize(context->device);
 	return result;
 }
@@ -88,6 +91,8 @@ SG_API CUresult cuCtxSynchronize_v2(CUcontext ctx)
 	struct sg_context *context;
 	CUresult result = sg_context_get(ctx, &context);
 
+	if (result == CUDA_SUCCESS)
+		result = sg_capture_refuse_context(context);
 	if (result == CUDA_SUCCESS)
 		sg_memory_synchronize(context->device);
 	return result;

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "capture.h"
 #include "memory.h"
 #include "object.h"
 #include "stream.h"
@@ -55,17 +56,23 @@ SG_API CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigne
 {
 	struct sg_event *event;
 	struct sg_context *context;
+	bool is_captured;
 	CUresult result = sg_stream_get_context(hStream, NULL, &context);
 
 	if (result == CUDA_SUCCESS)
 		result = sg_event_get(hEvent, &event);
 	if (result != CUDA_SUCCESS)
 		return result;
-	/* CU_EVENT_RECORD_EXTERNAL is for captures, and there are none. */
-	if (flags != CU_EVENT_RECORD_DEFAULT)
+	if (flags != CU_EVENT_RECORD_DEFAULT && flags != CU_EVENT_RECORD_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (event->context != context)
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = sg_capture_record(hStream, hEvent, flags, &is_captured);
+	if (result != CUDA_SUCCESS || is_captured)
+		return result;
+	/* The other flag is for captures. */
+	if (flags != CU_EVENT_RECORD_DEFAULT)
+		return CUDA_ERROR_INVALID_VALUE;
 	sg_event_record(event);
 	return CUDA_SUCCESS;
 }
@@ -75,17 +82,27 @@ SG_API CUresult cuEventRecord(CUevent hEvent, CUstream hStream)
 	return cuEventRecordWithFlags(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
 }
 
+/* An event that can be asked: not one of a capture, and no capture forbids it. */
+static CUresult get_reached_event(CUevent handle, struct sg_event **event)
+{
+	CUresult result = get_event(handle, event);
+
+	if (result == CUDA_SUCCESS)
+		result = sg_capture_check_event(*event);
+	return result == CUDA_SUCCESS ? sg_capture_refuse_unsafe() : result;
+}
+
 SG_API CUresult cuEventQuery(CUevent hEvent)
 {
 	struct sg_event *event;
 
-	return get_event(hEvent, &event);
+	return get_reached_event(hEvent, &event);
 }
 
 SG_API CUresult cuEventSynchronize(CUevent hEvent)
 {
 	struct sg_event *event;
-	CUresult result = get_event(hEvent, &event);
+	CUresult result = get_reached_event(hEvent, &event);
 
 	if (result == CUDA_SUCCESS)
 		sg_memory_synchronize(event->context->device);
@@ -94,6 +111,7 @@ SG_API CUresult cuEventSynchronize(CUevent hEvent)
 
 static void destroy(struct sg_event *event)
 {
+	sg_capture_forget_event(event);
 	if (event->key.id)
 		sg_share_close(sg_init_get_card(), &event->key);
 	sg_object_destroy(SG_OBJECT_EVENT, event);
@@ -126,6 +144,8 @@ SG_API CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUev
 		return result;
 	if (!pMilliseconds)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (start->captured_in || end->captured_in)
+		return CUDA_ERROR_CAPTURED_EVENT;
 	if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) ||
 	    start->context->device != end->context->device)
 		return CUDA_ERROR_INVALID_HANDLE;

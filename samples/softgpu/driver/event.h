@@ -12,6 +12,7 @@ struct sg_event {
 	_Atomic uint64_t recorded_ns; /* CLOCK_MONOTONIC, 0: never recorded */
 	/* What other processes know it by; id 0: they do not. Guarded by the memory lock. */
 	struct sg_share_key key;
+	_Atomic uint64_t captured_in; /* number of the capture it was last recorded in, 0: none */
 };
 
 /* CUDA_ERROR_INVALID_HANDLE, or the event. */

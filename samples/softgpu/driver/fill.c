@@ -1,7 +1,10 @@
 /*
  * cuMemset in all its sizes: values of 1, 2 and 4 bytes, lines and rows, on a stream or not.
  */
+#include "fill.h"
+
 #include "bytes.h"
+#include "capture.h"
 #include "stream.h"
 
 static CUresult fill(CUdeviceptr target, uint32_t value, unsigned value_size, size_t count)
@@ -32,18 +35,42 @@ static CUresult fill_rows(CUdeviceptr target, size_t pitch, uint32_t value, unsi
 	return CUDA_SUCCESS;
 }
 
+CUresult sg_fill_run(const CUDA_MEMSET_NODE_PARAMS_v2 *params)
+{
+	if (params->height == 1 && !params->pitch)
+		return fill(params->dst, params->value, params->elementSize, params->width);
+	return fill_rows(params->dst, params->pitch, params->value, params->elementSize,
+			 params->width, params->height);
+}
+
+/* Without a stream: the default one, which must not have to wait for a capture. */
 static CUresult begin(void)
 {
 	struct sg_context *context;
+	CUresult result = sg_context_get_current(&context);
 
-	return sg_context_get_current(&context);
+	return result == CUDA_SUCCESS ? sg_capture_refuse(CU_STREAM_LEGACY) : result;
 }
 
-static CUresult begin_on(CUstream stream)
+/* On a stream: at once, or as a node of a graph if the stream captures. */
+static CUresult fill_on(CUstream stream, CUdeviceptr target, size_t pitch, uint32_t value,
+			unsigned value_size, size_t width, size_t height)
 {
-	CUresult result = begin();
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
+	struct sg_context *context;
+	bool is_captured;
+	CUresult result = sg_context_get_current(&context);
 
-	return result == CUDA_SUCCESS ? sg_stream_get(stream, NULL) : result;
+	if (result == CUDA_SUCCESS)
+		result = sg_stream_get(stream, NULL);
+	if (result != CUDA_SUCCESS)
+		return result;
+	params.memset =
+		(CUDA_MEMSET_NODE_PARAMS_v2){target, pitch, value, value_size, width, height, NULL};
+	result = sg_capture_enqueue(stream, &params, &is_captured);
+	if (result != CUDA_SUCCESS || is_captured)
+		return result;
+	return sg_fill_run(&params.memset);
 }
 
 SG_API CUresult cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
@@ -69,24 +96,18 @@ SG_API CUresult cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N)
 
 SG_API CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
 {
-	CUresult result = begin_on(hStream);
-
-	return result == CUDA_SUCCESS ? fill(dstDevice, uc, 1, N) : result;
+	return fill_on(hStream, dstDevice, 0, uc, 1, N, 1);
 }
 
 SG_API CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
 				 CUstream hStream)
 {
-	CUresult result = begin_on(hStream);
-
-	return result == CUDA_SUCCESS ? fill(dstDevice, us, 2, N) : result;
+	return fill_on(hStream, dstDevice, 0, us, 2, N, 1);
 }
 
 SG_API CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
 {
-	CUresult result = begin_on(hStream);
-
-	return result == CUDA_SUCCESS ? fill(dstDevice, ui, 4, N) : result;
+	return fill_on(hStream, dstDevice, 0, ui, 4, N, 1);
 }
 
 SG_API CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
@@ -119,26 +140,17 @@ SG_API CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigne
 SG_API CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
 				  size_t Width, size_t Height, CUstream hStream)
 {
-	CUresult result = begin_on(hStream);
-
-	return result == CUDA_SUCCESS ? fill_rows(dstDevice, dstPitch, uc, 1, Width, Height)
-				      : result;
+	return fill_on(hStream, dstDevice, dstPitch, uc, 1, Width, Height);
 }
 
 SG_API CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
 				   size_t Width, size_t Height, CUstream hStream)
 {
-	CUresult result = begin_on(hStream);
-
-	return result == CUDA_SUCCESS ? fill_rows(dstDevice, dstPitch, us, 2, Width, Height)
-				      : result;
+	return fill_on(hStream, dstDevice, dstPitch, us, 2, Width, Height);
 }
 
 SG_API CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
 				   size_t Width, size_t Height, CUstream hStream)
 {
-	CUresult result = begin_on(hStream);
-
-	return result == CUDA_SUCCESS ? fill_rows(dstDevice, dstPitch, ui, 4, Width, Height)
-				      : result;
+	return fill_on(hStream, dstDevice, dstPitch, ui, 4, Width, Height);
 }

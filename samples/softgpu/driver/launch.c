@@ -1,3 +1,6 @@
+#include "launch.h"
+
+#include "capture.h"
 #include "device_attribute.h"
 #include "event.h"
 #include "kernel.h"
@@ -118,7 +121,8 @@ static CUresult check_attribute(struct launch *launch, const CUlaunchAttribute *
 		return check_event(value->launchCompletionEvent.event,
 				   value->launchCompletionEvent.flags);
 	case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-		return CUDA_ERROR_INVALID_VALUE; /* only in captures */
+		return sg_capture_is_on(launch->config->hStream) ? CUDA_SUCCESS
+								 : CUDA_ERROR_INVALID_VALUE;
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return value->sharedMemCarveout <= CU_SHAREDMEM_CARVEOUT_MAX_SHARED
 			       ? CUDA_SUCCESS
@@ -205,25 +209,48 @@ static CUresult open_launch(struct launch *launch, CUfunction function)
 	return sg_kernel_load(launch->kernel, context);
 }
 
-static CUresult launch_kernel(const CUlaunchConfig *config, CUfunction function, void **params,
-			      void **extra, bool is_cooperative)
+/* Everything but the kernel itself, which is open. */
+static CUresult check_launch(struct launch *launch, void **params, void **extra)
 {
-	struct launch launch = {.config = config, .is_cooperative = is_cooperative};
-	CUresult result = open_launch(&launch, function);
+	CUresult result = CUDA_SUCCESS;
 
-	if (result != CUDA_SUCCESS)
-		return result;
 	if (params && extra)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (extra)
 		result = check_extra(extra);
 	if (result == CUDA_SUCCESS)
-		result = check_shape(&launch);
+		result = check_shape(launch);
 	if (result == CUDA_SUCCESS)
-		result = check_attributes(&launch);
+		result = check_attributes(launch);
 	if (result == CUDA_SUCCESS)
-		result = check_resources(&launch);
+		result = check_resources(launch);
+	return result;
+}
+
+CUresult sg_launch_check(struct sg_context *context, CUfunction function,
+			 const CUlaunchConfig *config, void **params, void **extra)
+{
+	struct launch launch = {
+		.config = config, .device = context->device, .kernel = sg_kernel_find(function)};
+	CUresult result =
+		launch.kernel ? sg_kernel_load(launch.kernel, context) : CUDA_ERROR_INVALID_HANDLE;
+
+	return result == CUDA_SUCCESS ? check_launch(&launch, params, extra) : result;
+}
+
+static CUresult launch_kernel(const CUlaunchConfig *config, CUfunction function, void **params,
+			      void **extra, bool is_cooperative)
+{
+	struct launch launch = {.config = config, .is_cooperative = is_cooperative};
+	CUresult result = open_launch(&launch, function);
+	bool is_captured = false;
+
 	if (result == CUDA_SUCCESS)
+		result = check_launch(&launch, params, extra);
+	if (result == CUDA_SUCCESS)
+		result = sg_capture_enqueue_launch(config, function, extra, is_cooperative,
+						   &is_captured);
+	if (result == CUDA_SUCCESS && !is_captured)
 		record_events(config);
 	return result;
 }

@@ -6,6 +6,7 @@
 
 #include "advice.h"
 #include "external.h"
+#include "graph_memory.h"
 #include "ipc.h"
 #include "pool.h"
 #include "vmm.h"
@@ -24,6 +25,7 @@ static struct sg_space device_spaces[SG_MAX_DEVICES];
 static struct sg_space managed_spaces[SG_MAX_DEVICES];
 static struct sg_space physical_spaces[SG_MAX_DEVICES];
 static struct sg_space array_spaces[SG_MAX_DEVICES];
+static struct sg_space graph_spaces[SG_MAX_DEVICES];
 static struct sg_space host_space;
 static int nr_contexts[SG_MAX_DEVICES];
 
@@ -34,6 +36,8 @@ static void init_spaces(void)
 		sg_space_init(&managed_spaces[d], "softgpu-managed", d, DEVICE_UNIT);
 		sg_space_init(&physical_spaces[d], "softgpu-physical", d, SG_PAGE_SIZE);
 		sg_space_init(&array_spaces[d], "softgpu-array", d, DEVICE_UNIT);
+		/* Addresses alone: the pages behind them are charged by graph_memory.c. */
+		sg_space_init(&graph_spaces[d], "softgpu-graph", -1, DEVICE_UNIT);
 		managed_spaces[d].is_host_visible = true;
 		managed_spaces[d].is_evictable = sg_config_get()->profile.has_oversubscription;
 		sg_space_set_victim(&managed_spaces[d]);
@@ -77,7 +81,8 @@ bool sg_memory_is_ours(uint64_t address)
 		if (sg_arena_holds(&device_spaces[d].arena, address) ||
 		    sg_arena_holds(&managed_spaces[d].arena, address) ||
 		    sg_arena_holds(&physical_spaces[d].arena, address) ||
-		    sg_arena_holds(&array_spaces[d].arena, address))
+		    sg_arena_holds(&array_spaces[d].arena, address) ||
+		    sg_arena_holds(&graph_spaces[d].arena, address))
 			return true;
 	return false;
 }
@@ -125,6 +130,8 @@ struct sg_space *sg_memory_get_space(enum sg_memory_kind kind, CUdevice device)
 		return &host_space;
 	case SG_MEMORY_ARRAY:
 		return &array_spaces[device];
+	case SG_MEMORY_GRAPH:
+		return &graph_spaces[device];
 	default:
 		return device < 0 ? &host_space : &device_spaces[device];
 	}
@@ -185,6 +192,9 @@ static void free_block(struct sg_block *block)
 		break;
 	case SG_MEMORY_MAPPED:
 		sg_vmm_unmap_block(block);
+		break;
+	case SG_MEMORY_GRAPH:
+		sg_graph_memory_give(block);
 		break;
 	case SG_MEMORY_REGISTERED:
 		break;
@@ -273,6 +283,7 @@ void sg_memory_free_device(CUdevice device)
 	sg_memory_lock();
 	free_matching(is_of_device, &device);
 	sg_pool_reset(device);
+	sg_graph_memory_reset(device);
 	sg_vmm_reset(device);
 	sg_external_reset(device);
 	sg_memory_unlock();

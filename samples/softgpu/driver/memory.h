@@ -24,12 +24,14 @@ enum sg_memory_kind {
 	SG_MEMORY_ARRAY,      /* behind arrays (array.h): the program has no address of it */
 	SG_MEMORY_OPENED,     /* cuIpcOpenMemHandle: memory of another process */
 	SG_MEMORY_EXTERNAL,   /* cuExternalMemoryGetMappedBuffer */
+	SG_MEMORY_GRAPH,      /* allocated by a node of a graph */
 };
 #define SG_MEMORY_IS(kind) (1u << (kind))
 
 struct sg_advice;
 struct sg_physical;
 struct sg_pool;
+struct sg_graph_allocation;
 
 struct sg_block {
 	struct sg_node node; /* address and requested size; in the index */
@@ -45,6 +47,7 @@ struct sg_block {
 	struct sg_advice *advice;   /* SG_MEMORY_MANAGED: what was said about it, or NULL */
 	struct sg_share_key key;    /* what other processes know it by; id 0: they do not */
 	unsigned nr_opens;          /* SG_MEMORY_OPENED: how often it still has to be closed */
+	struct sg_graph_allocation *allocation; /* SG_MEMORY_GRAPH */
 	/* SG_MEMORY_MAPPED: */
 	struct sg_physical *physical;
 	uint64_t offset;                      /* into the run of the physical memory */

@@ -1,6 +1,9 @@
 /*
  * The synchronous calls that make and free memory: device, pitched, managed, pinned, registered.
+ *
+ * They all are unsafe while a stream captures: the graph could not repeat them.
  */
+#include "capture.h"
 #include "memory.h"
 
 #define PITCH_UNIT 512
@@ -31,6 +34,9 @@ SG_API CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 		return result;
 	if (!dptr || !bytesize)
 		return CUDA_ERROR_INVALID_VALUE;
+	result = sg_capture_refuse_unsafe();
+	if (result != CUDA_SUCCESS)
+		return result;
 	return sg_memory_alloc(SG_MEMORY_DEVICE, context, bytesize, 0, dptr);
 }
 
@@ -51,7 +57,9 @@ SG_API CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t Wid
 	pitch = (WidthInBytes + PITCH_UNIT - 1) & ~(size_t)(PITCH_UNIT - 1);
 	if (__builtin_mul_overflow(pitch, Height, &size))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = sg_memory_alloc(SG_MEMORY_DEVICE, context, size, 0, dptr);
+	result = sg_capture_refuse_unsafe();
+	if (result == CUDA_SUCCESS)
+		result = sg_memory_alloc(SG_MEMORY_DEVICE, context, size, 0, dptr);
 	if (result == CUDA_SUCCESS)
 		*pPitch = pitch;
 	return result;
@@ -66,6 +74,9 @@ SG_API CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned i
 		return result;
 	if (!dptr || !bytesize || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
 		return CUDA_ERROR_INVALID_VALUE;
+	result = sg_capture_refuse_unsafe();
+	if (result != CUDA_SUCCESS)
+		return result;
 	return sg_memory_alloc(SG_MEMORY_MANAGED, context, bytesize, flags, dptr);
 }
 
@@ -79,9 +90,13 @@ SG_API CUresult cuMemFree_v2(CUdeviceptr dptr)
 	/* Freeing nothing is no error, as with free(). */
 	if (!dptr)
 		return CUDA_SUCCESS;
-	return sg_memory_free(
-		dptr, SG_MEMORY_IS(SG_MEMORY_DEVICE) | SG_MEMORY_IS(SG_MEMORY_MANAGED) |
-			      SG_MEMORY_IS(SG_MEMORY_POOL) | SG_MEMORY_IS(SG_MEMORY_EXTERNAL));
+	result = sg_capture_refuse_unsafe();
+	if (result != CUDA_SUCCESS)
+		return result;
+	return sg_memory_free(dptr,
+			      SG_MEMORY_IS(SG_MEMORY_DEVICE) | SG_MEMORY_IS(SG_MEMORY_MANAGED) |
+				      SG_MEMORY_IS(SG_MEMORY_POOL) | SG_MEMORY_IS(SG_MEMORY_GRAPH) |
+				      SG_MEMORY_IS(SG_MEMORY_EXTERNAL));
 }
 
 SG_API CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
@@ -96,7 +111,9 @@ SG_API CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 		return result;
 	if (!pp || !bytesize || (Flags & ~known))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = sg_memory_alloc(SG_MEMORY_PINNED, context, bytesize, Flags, &address);
+	result = sg_capture_refuse_unsafe();
+	if (result == CUDA_SUCCESS)
+		result = sg_memory_alloc(SG_MEMORY_PINNED, context, bytesize, Flags, &address);
 	if (result == CUDA_SUCCESS)
 		*pp = (void *)(uintptr_t)address;
 	return result;
@@ -117,6 +134,9 @@ SG_API CUresult cuMemFreeHost(void *p)
 		return result;
 	if (!p)
 		return CUDA_SUCCESS;
+	result = sg_capture_refuse_unsafe();
+	if (result != CUDA_SUCCESS)
+		return result;
 	return sg_memory_free((uintptr_t)p, SG_MEMORY_IS(SG_MEMORY_PINNED));
 }
 
@@ -154,6 +174,9 @@ SG_API CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flag
 	if (!p || !bytesize || (Flags & ~known) ||
 	    __builtin_add_overflow((uintptr_t)p, bytesize, &end))
 		return CUDA_ERROR_INVALID_VALUE;
+	result = sg_capture_refuse_unsafe();
+	if (result != CUDA_SUCCESS)
+		return result;
 	sg_memory_lock();
 	result = register_range(context, (uintptr_t)p, bytesize, Flags);
 	sg_memory_unlock();
@@ -174,6 +197,9 @@ SG_API CUresult cuMemHostUnregister(void *p)
 		return result;
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
+	result = sg_capture_refuse_unsafe();
+	if (result != CUDA_SUCCESS)
+		return result;
 	result = sg_memory_free((uintptr_t)p, SG_MEMORY_IS(SG_MEMORY_REGISTERED));
 	return result == CUDA_SUCCESS ? result : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }

@@ -26,6 +26,11 @@ enum sg_object_type {
 	SG_OBJECT_SURFACE,
 	SG_OBJECT_REFERENCE, /* CUtexref and CUsurfref */
 	SG_OBJECT_EXTERNAL,  /* CUexternalMemory */
+	SG_OBJECT_GRAPH,
+	SG_OBJECT_GRAPH_NODE,
+	SG_OBJECT_GRAPH_EXEC,
+	SG_OBJECT_CONDITION, /* CUgraphConditionalHandle */
+	SG_OBJECT_USER,
 	SG_NR_OBJECT_TYPES
 };
 

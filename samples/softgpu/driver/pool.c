@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "capture.h"
 #include "object.h"
 #include "sharing.h"
 #include "stream.h"
@@ -345,16 +346,37 @@ static CUresult get_stream_device(CUstream handle, CUdevice *device)
 	return result;
 }
 
+/* In a capture memory of the pool's device comes from a node, not from the pool. */
+static CUresult capture_alloc(CUstream stream, CUdevice device, size_t size, CUdeviceptr *address,
+			      bool *is_captured)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
+	CUresult result;
+
+	params.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+	params.alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	params.alloc.poolProps.location.id = device;
+	params.alloc.bytesize = size;
+	result = sg_capture_enqueue(stream, &params, is_captured);
+	if (result == CUDA_SUCCESS && *is_captured)
+		*address = params.alloc.dptr;
+	return result;
+}
+
 SG_API CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 {
 	struct sg_pool *pool;
 	CUdevice device;
+	bool is_captured;
 	CUresult result = get_stream_device(hStream, &device);
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!dptr || !bytesize)
 		return CUDA_ERROR_INVALID_VALUE;
+	result = capture_alloc(hStream, device, bytesize, dptr, &is_captured);
+	if (result != CUDA_SUCCESS || is_captured)
+		return result;
 	sg_memory_lock();
 	pool = get_current_pool(device);
 	result = pool ? alloc_block(pool, bytesize, dptr) : CUDA_ERROR_OUT_OF_MEMORY;
@@ -367,12 +389,22 @@ SG_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUme
 {
 	struct sg_pool *from;
 	CUdevice device;
+	bool is_captured = false;
 	CUresult result = get_stream_device(hStream, &device);
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!dptr || !bytesize)
 		return CUDA_ERROR_INVALID_VALUE;
+	sg_memory_lock();
+	from = get_pool(pool);
+	device = from ? from->device : -1;
+	sg_memory_unlock();
+	if (!from)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = capture_alloc(hStream, device, bytesize, dptr, &is_captured);
+	if (result != CUDA_SUCCESS || is_captured)
+		return result;
 	sg_memory_lock();
 	from = get_pool(pool);
 	result = from ? alloc_block(from, bytesize, dptr) : CUDA_ERROR_INVALID_VALUE;
@@ -382,14 +414,21 @@ SG_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUme
 
 SG_API CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 {
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
 	CUdevice device;
+	bool is_captured;
 	CUresult result = get_stream_device(hStream, &device);
 
 	if (result != CUDA_SUCCESS)
 		return result;
+	params.free.dptr = dptr;
+	result = sg_capture_enqueue(hStream, &params, &is_captured);
+	if (result != CUDA_SUCCESS || is_captured)
+		return result;
 	/* The real driver takes memory of the synchronous calls, too. */
 	return sg_memory_free(dptr, SG_MEMORY_IS(SG_MEMORY_POOL) | SG_MEMORY_IS(SG_MEMORY_DEVICE) |
-					    SG_MEMORY_IS(SG_MEMORY_MANAGED));
+					    SG_MEMORY_IS(SG_MEMORY_MANAGED) |
+					    SG_MEMORY_IS(SG_MEMORY_GRAPH));
 }
 
 /* The device a pool's memory is on (-1: host), or why there is none. */

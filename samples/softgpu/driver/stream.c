@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "capture.h"
 #include "device_attribute.h"
 #include "event.h"
 #include "memory.h"
@@ -115,6 +116,7 @@ SG_API CUresult cuStreamDestroy_v2(CUstream hStream)
 		return result;
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE; /* a context's own go with it */
+	sg_capture_forget_stream(stream);
 	sg_object_destroy(SG_OBJECT_STREAM, stream);
 	return CUDA_SUCCESS;
 }
@@ -126,7 +128,9 @@ SG_API CUresult cuStreamDestroy(CUstream hStream)
 
 SG_API CUresult cuStreamQuery(CUstream hStream)
 {
-	return sg_stream_get_context(hStream, NULL, NULL);
+	CUresult result = sg_stream_get_context(hStream, NULL, NULL);
+
+	return result == CUDA_SUCCESS ? sg_capture_refuse(hStream) : result;
 }
 
 SG_API CUresult cuStreamSynchronize(CUstream hStream)
@@ -135,20 +139,24 @@ SG_API CUresult cuStreamSynchronize(CUstream hStream)
 	CUresult result = sg_stream_get_context(hStream, NULL, &context);
 
 	if (result == CUDA_SUCCESS)
+		result = sg_capture_refuse(hStream);
+	if (result == CUDA_SUCCESS)
 		sg_memory_synchronize(context->device);
 	return result;
 }
 
 SG_API CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 {
-	struct sg_event *event;
 	CUresult result = sg_stream_get_context(hStream, NULL, NULL);
+	bool is_captured;
 
-	if (result == CUDA_SUCCESS)
-		result = sg_event_get(hEvent, &event);
-	if (result == CUDA_SUCCESS && Flags != CU_EVENT_WAIT_DEFAULT)
-		result = CUDA_ERROR_INVALID_VALUE; /* the other flag is for captures */
-	return result;
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (Flags != CU_EVENT_WAIT_DEFAULT && Flags != CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = sg_capture_wait(hStream, hEvent, Flags, &is_captured);
+	/* The other flag is for captures. */
+	return result == CUDA_SUCCESS && !is_captured && Flags ? CUDA_ERROR_INVALID_VALUE : result;
 }
 
 SG_API CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
@@ -160,20 +168,27 @@ SG_API CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback,
 		return result;
 	if (!callback || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	callback(hStream, CUDA_SUCCESS, userData);
-	return CUDA_SUCCESS;
+	result = sg_capture_refuse(hStream);
+	if (result == CUDA_SUCCESS)
+		callback(hStream, CUDA_SUCCESS, userData);
+	return result;
 }
 
 SG_API CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 {
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_HOST};
 	CUresult result = sg_stream_get_context(hStream, NULL, NULL);
+	bool is_captured;
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!fn)
 		return CUDA_ERROR_INVALID_VALUE;
-	fn(userData);
-	return CUDA_SUCCESS;
+	params.host = (CUDA_HOST_NODE_PARAMS_v2){fn, userData};
+	result = sg_capture_enqueue(hStream, &params, &is_captured);
+	if (result == CUDA_SUCCESS && !is_captured)
+		fn(userData);
+	return result;
 }
 
 SG_API CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
@@ -190,6 +205,9 @@ SG_API CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags == CU_MEM_ATTACH_SINGLE && (!hStream || hStream == CU_STREAM_LEGACY))
 		return CUDA_ERROR_INVALID_VALUE;
+	result = sg_capture_refuse(hStream);
+	if (result != CUDA_SUCCESS)
+		return result;
 	/* Only managed memory: pageable memory cannot be reached by the device. */
 	if (cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, dptr) !=
 		    CUDA_SUCCESS ||
@@ -306,6 +324,7 @@ static void destroy_if_in(void *object, void *argument)
 
 void sg_stream_destroy_all(struct sg_context *context)
 {
+	sg_capture_forget_context(context);
 	sg_object_for_each(SG_OBJECT_STREAM, destroy_if_in, context);
 	sg_event_destroy_all(context);
 }

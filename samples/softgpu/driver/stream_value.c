@@ -1,4 +1,7 @@
+#include "stream_value.h"
+
 #include "bytes.h"
+#include "capture.h"
 #include "stream.h"
 
 /*
@@ -34,46 +37,6 @@ static CUresult wait_word(CUdeviceptr address, size_t size, unsigned flags)
 	return flags & CU_STREAM_WAIT_VALUE_FLUSH ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
-/* These functions know no invalid handle, only an invalid value. */
-static CUresult check_stream(CUstream stream)
-{
-	CUresult result = sg_stream_get_context(stream, NULL, NULL);
-
-	return result == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : result;
-}
-
-SG_API CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-					unsigned int flags)
-{
-	CUresult result = check_stream(stream);
-
-	return result == CUDA_SUCCESS ? write_word(addr, &value, sizeof(value), flags) : result;
-}
-
-SG_API CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-					unsigned int flags)
-{
-	CUresult result = check_stream(stream);
-
-	return result == CUDA_SUCCESS ? write_word(addr, &value, sizeof(value), flags) : result;
-}
-
-SG_API CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-				       unsigned int flags)
-{
-	CUresult result = check_stream(stream);
-
-	return result == CUDA_SUCCESS ? wait_word(addr, sizeof(value), flags) : result;
-}
-
-SG_API CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-				       unsigned int flags)
-{
-	CUresult result = check_stream(stream);
-
-	return result == CUDA_SUCCESS ? wait_word(addr, sizeof(value), flags) : result;
-}
-
 static CUresult run_operation(const CUstreamBatchMemOpParams *params)
 {
 	switch (params->operation) {
@@ -100,16 +63,101 @@ static CUresult run_operation(const CUstreamBatchMemOpParams *params)
 	}
 }
 
+CUresult sg_stream_value_run(const CUstreamBatchMemOpParams *operations, unsigned count)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
+		result = run_operation(&operations[i]);
+	return result;
+}
+
+/* These functions know no invalid handle, only an invalid value. */
+static CUresult check_stream(CUstream stream)
+{
+	CUresult result = sg_stream_get_context(stream, NULL, NULL);
+
+	return result == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+/* The operations as a node, if the stream captures. */
+static CUresult capture_all(CUstream stream, CUstreamBatchMemOpParams *operations, unsigned count,
+			    bool *is_captured)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+	CUresult result = check_stream(stream);
+
+	*is_captured = false;
+	if (result != CUDA_SUCCESS)
+		return result;
+	params.memOp.count = count;
+	params.memOp.paramArray = operations;
+	return sg_capture_enqueue(stream, &params, is_captured);
+}
+
+static CUresult run_on(CUstream stream, CUstreamBatchMemOpParams operation)
+{
+	bool is_captured;
+	CUresult result = capture_all(stream, &operation, 1, &is_captured);
+
+	return result != CUDA_SUCCESS || is_captured ? result : sg_stream_value_run(&operation, 1);
+}
+
+SG_API CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+					unsigned int flags)
+{
+	CUstreamBatchMemOpParams operation = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32};
+
+	operation.writeValue.address = addr;
+	operation.writeValue.value = value;
+	operation.writeValue.flags = flags;
+	return run_on(stream, operation);
+}
+
+SG_API CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+					unsigned int flags)
+{
+	CUstreamBatchMemOpParams operation = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64};
+
+	operation.writeValue.address = addr;
+	operation.writeValue.value64 = value;
+	operation.writeValue.flags = flags;
+	return run_on(stream, operation);
+}
+
+SG_API CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+				       unsigned int flags)
+{
+	CUstreamBatchMemOpParams operation = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32};
+
+	operation.waitValue.address = addr;
+	operation.waitValue.value = value;
+	operation.waitValue.flags = flags;
+	return run_on(stream, operation);
+}
+
+SG_API CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+				       unsigned int flags)
+{
+	CUstreamBatchMemOpParams operation = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64};
+
+	operation.waitValue.address = addr;
+	operation.waitValue.value64 = value;
+	operation.waitValue.flags = flags;
+	return run_on(stream, operation);
+}
+
 SG_API CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
 				      CUstreamBatchMemOpParams *paramArray, unsigned int flags)
 {
+	bool is_captured;
 	CUresult result = check_stream(stream);
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!paramArray || !count || count > MAX_OPERATIONS || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
-		result = run_operation(&paramArray[i]);
-	return result;
+	result = capture_all(stream, paramArray, count, &is_captured);
+	return result != CUDA_SUCCESS || is_captured ? result
+						     : sg_stream_value_run(paramArray, count);
 }
