@@ -315,10 +315,25 @@ static void free_arrays(const CUgraphNodeParams *params)
 	}
 }
 
+/* A function of a library is known by the library's kernel, too. */
+static void name_kernel(CUDA_KERNEL_NODE_PARAMS_v3 *params)
+{
+	const struct sg_kernel *kernel = sg_kernel_find(params->func);
+
+	if (!kernel)
+		return;
+	if (!kernel->module->context)
+		params->kern = (CUkernel)(void *)params->func;
+	else
+		params->kern = (CUkernel)(void *)kernel->library_kernel;
+}
+
 CUresult sg_graph_params_set(struct sg_graph_node *node, const CUgraphNodeParams *params)
 {
 	CUgraphNodeParams copy = *params, before = node->params;
 
+	if (copy.type == CU_GRAPH_NODE_TYPE_KERNEL)
+		name_kernel(&copy.kernel);
 	if (!duplicate_arrays(&copy)) {
 		free_arrays(&copy);
 		return CUDA_ERROR_OUT_OF_MEMORY;

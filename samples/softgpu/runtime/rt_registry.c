@@ -190,6 +190,19 @@ struct sg_rt_entry *sg_rt_registry_find(enum sg_rt_kind kind, const void *host)
 	return entry;
 }
 
+struct sg_rt_entry *sg_rt_registry_find_handle(const void *handle)
+{
+	struct sg_rt_entry *found = NULL;
+
+	pthread_rwlock_rdlock(&lock);
+	for (size_t i = 0; i < table_size && !found && handle; i++)
+		for (struct sg_rt_entry *entry = table[i]; entry; entry = entry->hash_next)
+			if (entry->kind == SG_RT_KERNEL && entry->handle == handle)
+				found = entry;
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
 void sg_rt_registry_visit(struct sg_rt_fatbin *fatbin,
 			  bool (*visit)(struct sg_rt_entry *entry, void *data), void *data)
 {

@@ -122,6 +122,8 @@ struct sg_rt_entry *sg_rt_registry_add(struct sg_rt_fatbin *fatbin, enum sg_rt_k
 				       bool constant);
 /* The entry registered last for that address, or NULL. */
 struct sg_rt_entry *sg_rt_registry_find(enum sg_rt_kind kind, const void *host);
+/* The kernel that got this handle, or NULL: looks through all of them. */
+struct sg_rt_entry *sg_rt_registry_find_handle(const void *handle);
 /* Calls visit for each entry of a fat binary in order of registration; stops when it says false. */
 void sg_rt_registry_visit(struct sg_rt_fatbin *fatbin,
 			  bool (*visit)(struct sg_rt_entry *entry, void *data), void *data);
