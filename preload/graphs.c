@@ -8,20 +8,23 @@
 
 #define NR_GRAPHS 1024 /* a power of two */
 #define MAX_STEPS 64
-#define MAX_DEPTH 8 /* of child graphs */
+#define MAX_DEPTH 8    /* of child graphs */
+#define NR_LEFT   4096 /* a power of two */
 
 /* What one node does. */
 struct memory_node {
 	uint64_t address;
-	uint64_t size;   /* 0: a free */
-	uint32_t device; /* of an allocation */
-	bool is_foreign; /* a free of memory that this graph does not allocate */
+	uint64_t size;            /* 0: a free */
+	uint32_t device;          /* of an allocation */
+	bool is_foreign;          /* a free of memory that this graph does not allocate */
+	_Atomic bool is_replaced; /* the launch that goes on frees what the last one left */
 };
 
 /* Made at instantiation, read at launches, unmapped at destruction; mapped, because the program's
  * malloc is not ours to call. */
 struct memory_nodes {
 	size_t mapped_size;
+	bool is_auto_free;
 	size_t nr_nodes, capacity;
 	struct memory_node nodes[];
 };
@@ -34,6 +37,11 @@ static struct slot {
 } slots[NR_GRAPHS];
 
 static _Atomic bool is_expected;
+
+/* Addresses that graphs with AUTO_FREE_ON_LAUNCH left allocated: the next launch frees them, if
+ * nobody does before. One without a place is found to be gone when it is allocated again. */
+static _Atomic uint64_t left[NR_LEFT];
+_Atomic unsigned vs_graphs_nr_left;
 
 void vs_graphs_expect_memory(void)
 {
@@ -53,6 +61,41 @@ static struct slot *find(uint64_t exec, bool take)
 			return slot;
 	}
 	return NULL;
+}
+
+/* Put `with` in the place of `what` near where the address belongs; 0 is no address. */
+static bool replace_left(uint64_t address, uint64_t what, uint64_t with)
+{
+	uint64_t first = (address >> 9) * 0x9e3779b97f4a7c15u >> 32;
+
+	for (unsigned i = 0; i < MAX_STEPS; i++) {
+		uint64_t expected = what;
+
+		if (atomic_compare_exchange_strong(&left[(first + i) % NR_LEFT], &expected, with))
+			return true;
+	}
+	return false;
+}
+
+static void leave(uint64_t address)
+{
+	if (replace_left(address, 0, address))
+		atomic_fetch_add(&vs_graphs_nr_left, 1);
+}
+
+/* Whether it was left, and nobody had taken it. */
+static bool take_left(uint64_t address)
+{
+	if (!atomic_load_explicit(&vs_graphs_nr_left, memory_order_relaxed) ||
+	    !replace_left(address, address, 0))
+		return false;
+	atomic_fetch_sub(&vs_graphs_nr_left, 1);
+	return true;
+}
+
+void vs_graphs_note_freed(uint64_t address)
+{
+	(void)take_left(address);
 }
 
 static void *map_pages(size_t size)
@@ -171,7 +214,7 @@ static void forget(uint64_t exec)
 		munmap(nodes, nodes->mapped_size);
 }
 
-static void read_graph(const struct vs_real *real, uint64_t exec, CUgraph graph)
+static void read_graph(const struct vs_real *real, uint64_t exec, CUgraph graph, bool is_auto_free)
 {
 	size_t capacity = collect(real, graph, NULL, 0), size;
 	struct memory_nodes *nodes;
@@ -187,6 +230,7 @@ static void read_graph(const struct vs_real *real, uint64_t exec, CUgraph graph)
 		return;
 	nodes->mapped_size = size;
 	nodes->capacity = capacity;
+	nodes->is_auto_free = is_auto_free;
 	(void)collect(real, graph, nodes, 0);
 	slot = find(exec, true);
 	if (slot)
@@ -196,13 +240,14 @@ static void read_graph(const struct vs_real *real, uint64_t exec, CUgraph graph)
 }
 
 void vs_graphs_note_instantiate(struct vs_call *call, CUresult result, const CUgraphExec *exec,
-				CUgraph graph)
+				CUgraph graph, unsigned long long flags)
 {
 	int error_number = errno;
 
 	if (call->is_recording && result == CUDA_SUCCESS && call->real->cuGraphNodeGetType &&
 	    atomic_load_explicit(&is_expected, memory_order_relaxed))
-		read_graph(call->real, (uintptr_t)*exec, graph);
+		read_graph(call->real, (uintptr_t)*exec, graph,
+			   flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
 	errno = error_number;
 }
 
@@ -216,7 +261,7 @@ void vs_graphs_note_destroy(struct vs_call *call, CUgraphExec exec)
 	errno = error_number;
 }
 
-static const struct memory_nodes *find_nodes(const struct vs_call *call, CUgraphExec exec)
+static struct memory_nodes *find_nodes(const struct vs_call *call, CUgraphExec exec)
 {
 	struct slot *slot;
 
@@ -229,34 +274,59 @@ static const struct memory_nodes *find_nodes(const struct vs_call *call, CUgraph
 
 void vs_graphs_note_launch(struct vs_call *call, CUgraphExec exec)
 {
-	const struct memory_nodes *nodes = find_nodes(call, exec);
+	struct memory_nodes *nodes = find_nodes(call, exec);
 	int error_number = errno;
 
-	for (size_t i = 0; nodes && i < nodes->nr_nodes; i++)
-		if (nodes->nodes[i].is_foreign)
-			vs_recorder_add_free(call->self, VS_MEMORY_GRAPH, nodes->nodes[i].address);
+	for (size_t i = 0; nodes && i < nodes->nr_nodes; i++) {
+		struct memory_node *node = &nodes->nodes[i];
+
+		if (nodes->is_auto_free && node->size)
+			node->is_replaced = take_left(node->address);
+		if (node->is_foreign || node->is_replaced)
+			vs_recorder_add_free(call->self, VS_MEMORY_GRAPH, node->address);
+	}
 	errno = error_number;
+}
+
+/* It did not happen: what was freed before the call is not. */
+static void note_failure(struct vs_call *call, CUresult result, struct memory_node *node)
+{
+	if (node->is_foreign || node->is_replaced)
+		vs_recorder_take_back_free(call->self, VS_MEMORY_GRAPH, node->address, result);
+	if (atomic_exchange(&node->is_replaced, false))
+		leave(node->address);
+	if (node->size && result == CUDA_ERROR_OUT_OF_MEMORY)
+		vs_hooks_note_alloc_on(call, result, VS_MEMORY_GRAPH, node->device, node->address,
+				       node->size, 0);
+}
+
+static void note_success(struct vs_call *call, struct memory_node *node, bool is_auto_free)
+{
+	node->is_replaced = false;
+	if (node->is_foreign) {
+		(void)take_left(node->address);
+	} else if (node->size) {
+		vs_hooks_note_alloc_on(call, CUDA_SUCCESS, VS_MEMORY_GRAPH, node->device,
+				       node->address, node->size, 0);
+		if (is_auto_free)
+			leave(node->address);
+	} else {
+		vs_recorder_add_free(call->self, VS_MEMORY_GRAPH, node->address);
+		if (is_auto_free)
+			(void)take_left(node->address);
+	}
 }
 
 void vs_graphs_note_launched(struct vs_call *call, CUresult result, CUgraphExec exec)
 {
-	const struct memory_nodes *nodes = find_nodes(call, exec);
+	struct memory_nodes *nodes = find_nodes(call, exec);
 	int error_number = errno;
 
 	for (size_t i = 0; nodes && i < nodes->nr_nodes; i++) {
-		const struct memory_node *node = &nodes->nodes[i];
-
-		if (node->is_foreign) {
-			if (result != CUDA_SUCCESS)
-				vs_recorder_take_back_free(call->self, VS_MEMORY_GRAPH,
-							   node->address, result);
-		} else if (node->size &&
-			   (result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY)) {
-			vs_hooks_note_alloc_on(call, result, VS_MEMORY_GRAPH, node->device,
-					       node->address, node->size, 0);
-		} else if (!node->size && result == CUDA_SUCCESS) {
-			vs_recorder_add_free(call->self, VS_MEMORY_GRAPH, node->address);
-		}
+		if (result == CUDA_SUCCESS)
+			note_success(call, &nodes->nodes[i], nodes->is_auto_free);
+		else
+			note_failure(call, result, &nodes->nodes[i]);
 	}
 	errno = error_number;
 }

@@ -69,7 +69,7 @@ VS_API CUresult CUDAAPI cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGr
 	CUresult result = VS_CALL_DRIVER(&call, cuGraphInstantiate, phGraphExec, hGraph,
 					 phErrorNode, logBuffer, bufferSize);
 
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph);
+	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph, 0);
 	return vs_hooks_leave_driver(&call, result);
 }
 
@@ -81,7 +81,7 @@ VS_API CUresult CUDAAPI cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph 
 	CUresult result = VS_CALL_DRIVER(&call, cuGraphInstantiate_v2, phGraphExec, hGraph,
 					 phErrorNode, logBuffer, bufferSize);
 
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph);
+	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph, 0);
 	return vs_hooks_leave_driver(&call, result);
 }
 
@@ -92,7 +92,7 @@ VS_API CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CU
 	CUresult result =
 		VS_CALL_DRIVER(&call, cuGraphInstantiateWithFlags, phGraphExec, hGraph, flags);
 
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph);
+	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph, flags);
 	return vs_hooks_leave_driver(&call, result);
 }
 
@@ -103,7 +103,8 @@ VS_API CUresult CUDAAPI cuGraphInstantiateWithParams(
 	CUresult result = VS_CALL_DRIVER(&call, cuGraphInstantiateWithParams, phGraphExec, hGraph,
 					 instantiateParams);
 
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph);
+	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph,
+				   result == CUDA_SUCCESS ? instantiateParams->flags : 0);
 	return vs_hooks_leave_driver(&call, result);
 }
 
@@ -114,7 +115,8 @@ VS_API CUresult CUDAAPI cuGraphInstantiateWithParams_ptsz(
 	CUresult result = VS_CALL_DRIVER(&call, cuGraphInstantiateWithParams_ptsz, phGraphExec,
 					 hGraph, instantiateParams);
 
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph);
+	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph,
+				   result == CUDA_SUCCESS ? instantiateParams->flags : 0);
 	return vs_hooks_leave_driver(&call, result);
 }
 

@@ -6,6 +6,7 @@
 
 #include "device_facts.h"
 #include "driver_pools.h"
+#include "graphs.h"
 
 VS_API CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
@@ -64,6 +65,7 @@ VS_API CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
 	vs_hooks_note_free(&call, VS_MEMORY_DEVICE, dptr);
 	result = VS_CALL_DRIVER(&call, cuMemFree_v2, dptr);
 	vs_hooks_note_free_result(&call, result, VS_MEMORY_DEVICE, dptr);
+	vs_graphs_note_free_result(result, dptr);
 	/* It waits for all work of the device: a pool may let go of memory meanwhile. */
 	if (call.is_recording && dptr && vs_driver_pools_has_default())
 		sample_current(&call);

@@ -86,8 +86,10 @@ static void note_free(struct vs_call *call, CUdeviceptr dptr)
 static void note_free_result(struct vs_call *call, CUresult result, CUdeviceptr dptr)
 {
 	/* A free never changes what a pool holds: memory goes back when a stream is waited for. */
-	if (!call->is_capturing)
-		vs_hooks_note_free_result(call, result, VS_MEMORY_ASYNC, dptr);
+	if (call->is_capturing)
+		return;
+	vs_hooks_note_free_result(call, result, VS_MEMORY_ASYNC, dptr);
+	vs_graphs_note_free_result(result, dptr);
 }
 
 VS_API CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)

@@ -59,6 +59,11 @@ KNOWN = {
         "says": {"report": ["{pool.arena.peak_bytes} live in {device.peak_bytes} reserved",
                             "arena: {pool.arena.peak_bytes} live in {device.peak_bytes} held"]},
     },
+    "graph": {
+        "status": 0, "cause": "capacity", "peak": "graph",
+        "culprits": {"report": [("cudaGraphLaunch(huge, stream)", "run_huge")],
+                     "peak": [("cudaGraphLaunch(step, stream)", "launch_step")]},
+    },
     "greedy": {
         "status": 0, "peak": "pool.arena",
         "culprits": {"peak": [("return pool_alloc", "tensor")]},

@@ -118,7 +118,7 @@ static void instantiate(uintptr_t exec, struct graph *graph)
 {
 	CUgraphExec handle = EXEC(exec);
 
-	vs_graphs_note_instantiate(&call, CUDA_SUCCESS, &handle, (CUgraph)(void *)graph);
+	vs_graphs_note_instantiate(&call, CUDA_SUCCESS, &handle, (CUgraph)(void *)graph, 0);
 }
 
 static void launch(uintptr_t exec, CUresult result)
@@ -221,6 +221,65 @@ static void test_launch_without_enough_memory_is_a_failed_request(void **state)
 	vs_event_lines_expect("fail graph 0 10 2 1/2 pool=0 ?");
 	vs_event_lines_expect_none();
 	destroy(0x60);
+}
+
+static void instantiate_auto_free(uintptr_t exec, struct graph *graph)
+{
+	CUgraphExec handle = EXEC(exec);
+
+	vs_graphs_note_instantiate(&call, CUDA_SUCCESS, &handle, (CUgraph)(void *)graph,
+				   CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+}
+
+static void test_graph_that_frees_for_itself_does_so_before_its_next_launch(void **state)
+{
+	struct graph graph = {.nr_nodes = 3,
+			      .nodes = {ALLOC(0x1000, 10, 0), FREE(0x1000), ALLOC(0x1000, 5, 0)}};
+
+	(void)state;
+	instantiate_auto_free(0x62, &graph);
+	for (int i = 0; i < 3; i++) {
+		vs_graphs_note_launch(&call, EXEC(0x62));
+		if (i)
+			vs_event_lines_expect("free graph 1000 ?");
+		vs_event_lines_expect_none();
+		vs_graphs_note_launched(&call, CUDA_SUCCESS, EXEC(0x62));
+		vs_event_lines_expect("alloc graph 0 1000 10 pool=0 context=0 ?");
+		vs_event_lines_expect("free graph 1000 ?");
+		vs_event_lines_expect("alloc graph 0 1000 5 pool=0 context=0 ?");
+	}
+	/* a launch that fails has freed nothing */
+	launch(0x62, CUDA_ERROR_INVALID_VALUE);
+	vs_event_lines_expect("free graph 1000 ?");
+	vs_event_lines_expect("unfree graph 1000 1");
+	vs_graphs_note_launch(&call, EXEC(0x62));
+	vs_event_lines_expect("free graph 1000 ?");
+	vs_event_lines_expect_none();
+	destroy(0x62);
+}
+
+static void test_what_others_freed_is_not_freed_again_by_the_launch(void **state)
+{
+	struct graph graph = {1, {ALLOC(0x5000, 10, 0)}};
+	struct graph freeing = {1, {FREE(0x5000)}};
+
+	(void)state;
+	instantiate_auto_free(0x64, &graph);
+	instantiate(0x66, &freeing);
+	launch(0x64, CUDA_SUCCESS);
+	vs_event_lines_expect("alloc graph 0 5000 10 pool=0 context=0 ?");
+	vs_graphs_note_free_result(CUDA_ERROR_INVALID_VALUE, 0x5000);
+	vs_graphs_note_free_result(CUDA_SUCCESS, 0x5000);
+	launch(0x64, CUDA_SUCCESS);
+	vs_event_lines_expect("alloc graph 0 5000 10 pool=0 context=0 ?");
+	launch(0x66, CUDA_SUCCESS);
+	vs_event_lines_expect("free graph 5000 ?");
+	launch(0x64, CUDA_SUCCESS);
+	vs_event_lines_expect("alloc graph 0 5000 10 pool=0 context=0 ?");
+	vs_event_lines_expect_none();
+	vs_graphs_note_freed(0x5000);
+	destroy(0x64);
+	destroy(0x66);
 }
 
 static void test_child_graphs_count_with_their_parent(void **state)
@@ -371,10 +430,10 @@ static void test_instantiation_that_failed_is_not_read(void **state)
 	CUgraphExec exec = EXEC(0xf0);
 
 	(void)state;
-	vs_graphs_note_instantiate(&call, CUDA_ERROR_OUT_OF_MEMORY, &exec,
-				   (CUgraph)(void *)&simple);
+	vs_graphs_note_instantiate(&call, CUDA_ERROR_OUT_OF_MEMORY, &exec, (CUgraph)(void *)&simple,
+				   0);
 	call.is_recording = false;
-	vs_graphs_note_instantiate(&call, CUDA_SUCCESS, &exec, (CUgraph)(void *)&simple);
+	vs_graphs_note_instantiate(&call, CUDA_SUCCESS, &exec, (CUgraph)(void *)&simple, 0);
 	call.is_recording = true;
 	launch(0xf0, CUDA_SUCCESS);
 	assert_int_equal(nr_questions, 0);
@@ -428,7 +487,7 @@ static void *use_graphs(void *argument)
 	for (uintptr_t i = 0; i < 500; i++) {
 		CUgraphExec exec = EXEC(first + 0x10 * (i % 50));
 
-		vs_graphs_note_instantiate(&own, CUDA_SUCCESS, &exec, (CUgraph)(void *)&simple);
+		vs_graphs_note_instantiate(&own, CUDA_SUCCESS, &exec, (CUgraph)(void *)&simple, 0);
 		vs_graphs_note_launch(&own, exec);
 		vs_graphs_note_launched(&own, CUDA_SUCCESS, exec);
 		vs_graphs_note_destroy(&own, exec);
@@ -479,6 +538,8 @@ int main(void)
 		TEST(test_memory_from_elsewhere_is_freed_before_the_launch),
 		TEST(test_launch_that_fails_takes_its_frees_back),
 		TEST(test_launch_without_enough_memory_is_a_failed_request),
+		TEST(test_graph_that_frees_for_itself_does_so_before_its_next_launch),
+		TEST(test_what_others_freed_is_not_freed_again_by_the_launch),
 		TEST(test_child_graphs_count_with_their_parent),
 		TEST(test_graph_that_contains_itself_comes_to_an_end),
 		TEST(test_graph_without_memory_is_nothing),
