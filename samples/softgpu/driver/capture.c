@@ -367,7 +367,7 @@ static CUresult join(CUstream handle, struct sg_capture_stream *stream, struct s
 		invalidate(stream->capture, CUDA_ERROR_STREAM_CAPTURE_MERGE);
 		return invalidate(capture, CUDA_ERROR_STREAM_CAPTURE_MERGE);
 	}
-	if (!handle || handle == CU_STREAM_LEGACY)
+	if (!stream && (!handle || handle == CU_STREAM_LEGACY))
 		return invalidate(capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 	if (!stream)
 		stream = sg_capture_state_join(capture, handle);

@@ -42,28 +42,44 @@ static CUresult check_begin(CUstream stream, CUstreamCaptureMode mode)
 	return CUDA_SUCCESS;
 }
 
-SG_API CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
+static CUresult begin(CUstream stream, CUstreamCaptureMode mode, bool is_default)
 {
+	struct sg_capture *capture;
 	struct sg_graph *graph;
-	CUresult result = check_begin(hStream, mode);
+	CUresult result = check_begin(stream, mode);
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	sg_graph_lock();
-	if (sg_capture_state_find(hStream)) {
+	if (sg_capture_state_find(stream)) {
 		result = CUDA_ERROR_ILLEGAL_STATE;
 		goto unlock;
 	}
 	graph = sg_graph_create();
-	if (!graph) {
+	capture = graph ? sg_capture_state_begin(stream, graph, true, mode) : NULL;
+	if (capture)
+		capture->origin->is_default = is_default;
+	else
 		result = CUDA_ERROR_OUT_OF_MEMORY;
-	} else if (!sg_capture_state_begin(hStream, graph, true, mode)) {
+	if (graph && !capture)
 		sg_graph_destroy(graph);
-		result = CUDA_ERROR_OUT_OF_MEMORY;
-	}
 unlock:
 	sg_graph_unlock();
 	return result;
+}
+
+SG_API CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
+{
+	return begin(hStream, mode, false);
+}
+
+/*
+ * In programs whose default stream is the thread's own, that one can capture. Their other calls
+ * are not told apart from those of programs with the usual one, so they are remembered by this.
+ */
+SG_API CUresult cuStreamBeginCapture_v2_ptsz(CUstream hStream, CUstreamCaptureMode mode)
+{
+	return begin(hStream ? hStream : CU_STREAM_PER_THREAD, mode, !hStream);
 }
 
 SG_API CUresult cuStreamBeginCapture(CUstream hStream)

@@ -40,7 +40,7 @@ static bool is_legacy(CUstream handle)
 static bool is_that_stream(const struct sg_capture_stream *stream, CUstream handle,
 			   const struct sg_context *current)
 {
-	if (handle == CU_STREAM_PER_THREAD)
+	if (handle == CU_STREAM_PER_THREAD || (!handle && stream->is_default))
 		return stream->thread == sg_capture_state_get_thread() &&
 		       stream->context == current;
 	return stream->stream && (const void *)stream->stream == (const void *)handle;
@@ -50,8 +50,8 @@ struct sg_capture_stream *sg_capture_state_find(CUstream handle)
 {
 	struct sg_context *current = NULL;
 
-	if (is_legacy(handle) ||
-	    (handle == CU_STREAM_PER_THREAD && sg_context_get_current(&current) != CUDA_SUCCESS))
+	if ((!handle || handle == CU_STREAM_PER_THREAD) &&
+	    sg_context_get_current(&current) != CUDA_SUCCESS)
 		return NULL;
 	for (const struct sg_capture *c = captures; c; c = c->next)
 		for (struct sg_capture_stream *s = c->streams; s; s = s->next)
@@ -64,7 +64,8 @@ struct sg_capture *sg_capture_state_find_implicit(CUstream handle)
 {
 	struct sg_context *current;
 
-	if (!is_legacy(handle) || sg_context_get_current(&current) != CUDA_SUCCESS)
+	if (!is_legacy(handle) || sg_context_get_current(&current) != CUDA_SUCCESS ||
+	    sg_capture_state_find(handle))
 		return NULL;
 	for (struct sg_capture *c = captures; c; c = c->next)
 		for (const struct sg_capture_stream *s = c->streams; s; s = s->next)

@@ -16,6 +16,7 @@ struct sg_capture_stream {
 	const struct sg_context *context;
 	unsigned thread; /* whose own stream it is, 0: nobody's */
 	bool is_blocking;
+	bool is_default; /* stream 0 is this one to its thread; see cuStreamBeginCapture_v2_ptsz */
 	struct sg_graph_edges tips; /* what the next node comes after */
 	/* The same as arrays, for who asks; made anew each time. */
 	CUgraphNode *tip_nodes;

@@ -30,6 +30,23 @@ static CUresult add(CUgraphNode *handle, CUgraph hGraph, const CUgraphNode *depe
 	return result;
 }
 
+/*
+ * Programs look into the arguments of captured kernels, and put others in their place. How many
+ * there are nobody told us: these are more than any kernel of theirs has, each a pointer to zeros.
+ * Shared by all nodes, because what is written there is only ever given back.
+ */
+static void **lend_arguments(void)
+{
+	static const uint64_t zeros[512];
+	static void *arguments[512];
+	static bool is_filled; /* under the graph lock */
+
+	for (size_t i = 0; i < SG_LENGTH(arguments) && !is_filled; i++)
+		arguments[i] = (void *)(uintptr_t)zeros;
+	is_filled = true;
+	return arguments;
+}
+
 /* What the node does, if it is of that type. */
 static CUresult get(CUgraphNode handle, CUgraphNodeType type, const void *wanted,
 		    CUgraphNodeParams *params)
@@ -45,6 +62,9 @@ static CUresult get(CUgraphNode handle, CUgraphNodeType type, const void *wanted
 		*params = node->params;
 	else
 		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS && type == CU_GRAPH_NODE_TYPE_KERNEL &&
+	    !params->kernel.kernelParams && !params->kernel.extra)
+		params->kernel.kernelParams = lend_arguments();
 	sg_graph_unlock();
 	return result;
 }

@@ -6,7 +6,7 @@ usage: driver_names.py CUDA_INCLUDE_DIR C_COMPILER OUT_DIR
 driver_missing.c   a weak function for every driver API name: says its name, is "not supported".
                    A written function of that name replaces it at link time.
 driver_streams.S   NAME_ptsz and NAME_ptds (per-thread default stream): the same code as NAME,
-                   because no work is ever outstanding on any stream.
+                   because no work is ever outstanding on any stream. Weak, as above.
 driver_table.inc   what cuGetProcAddress knows: SG_ENTRY("cuMemAlloc", 3020, per_thread, cuMemAlloc_v2)
 """
 import os
@@ -88,7 +88,7 @@ def main():
                    "\t.text\n")
         for name in streams:
             plain = PER_THREAD.sub("", name)
-            file.write(f"\t.globl {name}\n\t.type {name}, %function\n"
+            file.write(f"\t.weak {name}\n\t.type {name}, %function\n"
                        f"{name}:\n\tJUMP {plain}\n\t.size {name}, . - {name}\n")
         file.write('\t.section .note.GNU-stack,"",%progbits\n')
     with open(f"{out}/driver_table.inc", "w", encoding="utf-8") as file:

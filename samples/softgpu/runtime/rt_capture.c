@@ -7,6 +7,13 @@ SG_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCa
 		SG_DRIVER(cuStreamBeginCapture_v10010, stream, (CUstreamCaptureMode)mode));
 }
 
+/* The only call to which it matters that stream 0 is the thread's own. */
+SG_API cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+	return SG_IN_CONTEXT(
+		SG_DRIVER(cuStreamBeginCapture_v10010_ptsz, stream, (CUstreamCaptureMode)mode));
+}
+
 SG_API cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
 						 const cudaGraphNode_t *dependencies,
 						 const cudaGraphEdgeData *dependencyData,

@@ -482,6 +482,28 @@ static void test_launch_attributes_become_those_of_the_node(void **state)
 	assert_ok(cuGraphDestroy(graph));
 }
 
+static void test_arguments_of_a_captured_kernel_can_be_looked_at(void **state)
+{
+	CUDA_KERNEL_NODE_PARAMS_v2 params;
+	CUdeviceptr other = 1;
+	CUgraphNode node;
+	size_t one = 1;
+	CUgraph graph;
+
+	(void)state;
+	begin(fixture_stream);
+	assert_ok(launch(fixture_stream));
+	graph = end(fixture_stream);
+	assert_ok(cuGraphGetNodes(graph, &node, &one));
+	assert_ok(cuGraphKernelNodeGetParams_v2(node, &params));
+	assert_non_null(params.kernelParams);
+	assert_int_equal(*(uint64_t *)params.kernelParams[1], 0);
+	params.kernelParams[1] = &other;
+	assert_ok(cuGraphKernelNodeSetParams_v2(node, &params));
+	launch_once(graph);
+	assert_ok(cuGraphDestroy(graph));
+}
+
 static void test_capture_ends_with_its_stream_and_its_context(void **state)
 {
 	CUstream stream = create(CU_STREAM_NON_BLOCKING);
@@ -519,6 +541,21 @@ static void test_own_stream_of_the_thread_captures(void **state)
 	assert_ok(cuGraphDestroy(graph));
 }
 
+static void test_own_stream_of_the_thread_may_be_the_default_one(void **state)
+{
+	CUgraph graph;
+
+	(void)state;
+	assert_ok(cuStreamBeginCapture_v2_ptsz(NULL, GLOBAL));
+	assert_ok(launch(NULL));
+	assert_ok(cuMemsetD8Async(fixture_buffer, 1, 1, CU_STREAM_PER_THREAD));
+	graph = end(NULL);
+	assert_int_equal(count_nodes(graph), 2);
+	assert_int_equal(count_edges(graph), 1);
+	assert_ok(cuGraphDestroy(graph));
+	assert_ok(launch(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -537,8 +574,10 @@ int main(void)
 		cmocka_unit_test(test_capture_goes_on_in_a_graph_that_is_there),
 		cmocka_unit_test(test_launched_graph_is_captured_as_a_child),
 		cmocka_unit_test(test_launch_attributes_become_those_of_the_node),
+		cmocka_unit_test(test_arguments_of_a_captured_kernel_can_be_looked_at),
 		cmocka_unit_test(test_capture_ends_with_its_stream_and_its_context),
 		cmocka_unit_test(test_own_stream_of_the_thread_captures),
+		cmocka_unit_test(test_own_stream_of_the_thread_may_be_the_default_one),
 	};
 
 	return cmocka_run_group_tests(tests, graph_setup, fixture_teardown);

@@ -205,6 +205,14 @@ int main()
 	check_symbols(stream);
 	check_footprints(stream);
 	CHECK(cudaStreamDestroy(stream));
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+	/* The default stream captures like any other if it is the thread's own. */
+	check_capture(0);
+	check_kernel_nodes(0);
+#else
+	EXPECT_ERROR(cudaErrorStreamCaptureUnsupported,
+		     cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal));
+#endif
 	check_maps();
 	return 0;
 }
