@@ -459,6 +459,24 @@ void sg_graph_memory_give(struct sg_block *block)
 	release(allocation->memory);
 }
 
+bool sg_graph_memory_describe(uint64_t address, struct sg_block *block)
+{
+	const struct sg_graph_region *region =
+		(const struct sg_graph_region *)(const void *)sg_tree_find(&region_index, address);
+
+	for (const struct sg_graph_allocation *a = region ? region->memory->allocations : NULL; a;
+	     a = a->next) {
+		if (address < a->address || address - a->address >= a->size)
+			continue;
+		*block = (struct sg_block){.node = {.base = a->address, .size = a->size},
+					   .kind = SG_MEMORY_GRAPH,
+					   .device = region->device,
+					   .run = region->run};
+		return true;
+	}
+	return false;
+}
+
 /* Locked. Pages of regions nobody uses go, and with them what was written there. */
 static void trim(CUdevice device)
 {

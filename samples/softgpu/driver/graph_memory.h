@@ -83,6 +83,12 @@ bool sg_graph_memory_is_live(const struct sg_graph_allocation *allocation);
 /* A block that a graph allocated is freed; it is the caller's to remove. Memory lock held. */
 void sg_graph_memory_give(struct sg_block *block);
 
+/*
+ * The block that a node allocates at an address, as far as it can be told without its being there.
+ * False if none does. Memory lock held.
+ */
+bool sg_graph_memory_describe(uint64_t address, struct sg_block *block);
+
 /* All blocks of the device are gone: give back all pages of its pool. Memory lock held. */
 void sg_graph_memory_reset(CUdevice device);
 

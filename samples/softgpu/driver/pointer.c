@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "graph_memory.h"
 #include "memory.h"
 #include "pool.h"
 #include "vmm.h"
@@ -23,6 +24,19 @@ SG_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdev
 		*psize = block->node.size;
 	sg_memory_unlock();
 	return block ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/*
+ * The block at an address, or what would be there while a graph runs: programs ask for memory of
+ * a capture before it is launched. Locked.
+ */
+static struct sg_block *find_block(uint64_t address, struct sg_block *future)
+{
+	struct sg_block *block = sg_memory_find(address);
+
+	if (block)
+		return block;
+	return sg_graph_memory_describe(address, future) ? future : NULL;
 }
 
 static bool is_on_host(const struct sg_block *block)
@@ -199,7 +213,7 @@ static CUresult get_reserved_value(uint64_t address, CUpointer_attribute attribu
 
 SG_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
-	struct sg_block *block;
+	struct sg_block *block, future;
 	union value value;
 	size_t size = size_of(attribute);
 	CUresult result = sg_init_check();
@@ -209,7 +223,7 @@ SG_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
 	if (!data || !size)
 		return CUDA_ERROR_INVALID_VALUE;
 	sg_memory_lock();
-	block = sg_memory_find(ptr);
+	block = find_block(ptr, &future);
 	result = block ? get_value(block, ptr, attribute, &value)
 		       : get_reserved_value(ptr, attribute, &value);
 	sg_memory_unlock();
@@ -225,7 +239,7 @@ SG_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
 SG_API CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
 				       void **data, CUdeviceptr ptr)
 {
-	struct sg_block *block;
+	struct sg_block *block, future;
 	CUresult result = sg_init_check();
 
 	if (result != CUDA_SUCCESS)
@@ -236,7 +250,7 @@ SG_API CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_att
 		if (!data[i] || !size_of(attributes[i]))
 			return CUDA_ERROR_INVALID_VALUE;
 	sg_memory_lock();
-	block = sg_memory_find(ptr);
+	block = find_block(ptr, &future);
 	for (unsigned i = 0; i < numAttributes; i++) {
 		union value value;
 

@@ -322,6 +322,29 @@ static void test_update_tells_what_differs(void **state)
 	assert_ok(cuGraphDestroy(newer));
 }
 
+static void test_update_compares_which_nodes_are_depended_on(void **state)
+{
+	CUgraphExecUpdateResultInfo info;
+	CUgraph graph = make_graph(), newer = make_graph();
+	CUgraphNode first = add_empty(graph, NULL), second, last;
+	CUgraphExec exec;
+
+	(void)state;
+	add_empty(graph, NULL);
+	add_empty(graph, first);
+	exec = instantiate(graph);
+	add_empty(newer, NULL);
+	second = add_empty(newer, NULL);
+	last = add_empty(newer, second);
+	assert_cuda(cuGraphExecUpdate_v2(exec, newer, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+	assert_ptr_equal(info.errorNode, last);
+	assert_ptr_equal(info.errorFromNode, second);
+	assert_ok(cuGraphExecDestroy(exec));
+	assert_ok(cuGraphDestroy(graph));
+	assert_ok(cuGraphDestroy(newer));
+}
+
 static void test_child_of_an_executable_graph_can_be_replaced(void **state)
 {
 	CUgraph graph = make_graph(), child = make_graph(), other = make_graph();
@@ -443,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_disabled_nodes_do_nothing),
 		cmocka_unit_test(test_update_takes_the_parameters_of_a_graph_of_the_same_shape),
 		cmocka_unit_test(test_update_tells_what_differs),
+		cmocka_unit_test(test_update_compares_which_nodes_are_depended_on),
 		cmocka_unit_test(test_child_of_an_executable_graph_can_be_replaced),
 		cmocka_unit_test(test_conditions_choose_bodies_by_their_first_value),
 		cmocka_unit_test(test_semaphore_nodes_are_kept),

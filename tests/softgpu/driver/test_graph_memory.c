@@ -60,6 +60,40 @@ static void test_address_is_fixed_when_the_node_is_added(void **state)
 	assert_ok(cuGraphDestroy(graph));
 }
 
+static void test_address_is_one_of_the_device_before_it_is_allocated(void **state)
+{
+	CUgraph graph = make_graph();
+	CUdeviceptr address, base;
+	unsigned type = 0;
+	int ordinal = 9;
+
+	(void)state;
+	add_alloc(graph, NULL, MIB, &address);
+	assert_ok(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address + 5));
+	assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
+	assert_ok(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address));
+	assert_int_equal(ordinal, 0);
+	assert_ok(cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address + 5));
+	assert_int_equal(base, address);
+	assert_invalid(
+		cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address + MIB));
+	assert_ok(cuGraphDestroy(graph));
+	assert_invalid(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address));
+}
+
+static void test_addresses_of_a_destroyed_graph_are_used_again(void **state)
+{
+	CUgraph graph = make_graph();
+	CUdeviceptr address = add_pair(graph, 64 * MIB), again;
+
+	(void)state;
+	assert_ok(cuGraphDestroy(graph));
+	graph = make_graph();
+	again = add_pair(graph, 64 * MIB);
+	assert_int_equal(again, address);
+	assert_ok(cuGraphDestroy(graph));
+}
+
 static void test_launch_charges_and_trim_gives_back(void **state)
 {
 	CUgraph graph = make_graph();
@@ -355,6 +389,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_address_is_fixed_when_the_node_is_added),
+		TEST(test_address_is_one_of_the_device_before_it_is_allocated),
+		TEST(test_addresses_of_a_destroyed_graph_are_used_again),
 		TEST(test_launch_charges_and_trim_gives_back),
 		TEST(test_graphs_share_pages_and_not_addresses),
 		TEST(test_address_freed_before_is_used_again),
