@@ -331,15 +331,56 @@ static CUresult get_memory(struct sg_graph *graph)
 	return graph->memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* Mark what was not marked yet among these and what they depend on. Whether the tip was met. */
+static bool spread_mark(const struct sg_graph_edges *edges, const struct sg_graph_node *tip,
+			uint64_t mark)
+{
+	struct sg_graph_edges stack = {0};
+	bool has_met = false;
+
+	for (const struct sg_graph_edges *next = edges; next;) {
+		for (size_t i = 0; i < next->nr_items; i++) {
+			struct sg_graph_node *before = next->items[i].node;
+
+			has_met |= before == tip;
+			if (before->memory_mark == mark)
+				continue;
+			before->memory_mark = mark;
+			/* What is left out has addresses that are not used again, that is all. */
+			if (sg_graph_append_edge(&stack, before, NULL) != CUDA_SUCCESS)
+				break;
+		}
+		next = stack.nr_items ? &stack.items[--stack.nr_items].node->dependencies : NULL;
+	}
+	sg_graph_free_edges(&stack);
+	return has_met;
+}
+
+/*
+ * Mark what comes before a new node. Most nodes come one after the other, so what was marked for
+ * the last one is part of it and is not gone through again.
+ */
+static uint64_t mark_before(struct sg_graph_node *node)
+{
+	struct sg_graph *graph = node->graph;
+	const struct sg_graph_edges *edges = &node->dependencies;
+
+	if (!graph->marked_tip || !spread_mark(edges, graph->marked_tip, graph->tip_mark)) {
+		graph->tip_mark = ++last_mark;
+		spread_mark(edges, NULL, graph->tip_mark);
+	}
+	graph->marked_tip = edges->nr_items == 1 ? edges->items[0].node : NULL;
+	return graph->tip_mark;
+}
+
 static CUresult make_allocation(struct sg_graph_node *node, CUgraphNodeParams *params)
 {
 	CUresult result = get_memory(node->graph);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	result = sg_graph_memory_add(
-		node->graph->memory, params->alloc.poolProps.location.id, params->alloc.bytesize,
-		sg_graph_mark_ancestors(&node->dependencies), &node->allocation);
+	result = sg_graph_memory_add(node->graph->memory, params->alloc.poolProps.location.id,
+				     params->alloc.bytesize, mark_before(node), &node->allocation);
 	if (result == CUDA_SUCCESS) {
 		node->params.alloc.dptr = node->allocation->address;
 		params->alloc.dptr = node->allocation->address;

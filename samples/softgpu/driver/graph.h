@@ -59,6 +59,7 @@ struct sg_graph_node {
 	struct sg_graph_allocation *allocation; /* memory nodes: what they allocate or free */
 	bool is_disabled;                       /* in an executable graph */
 	uint64_t mark;                          /* see sg_graph_mark_ancestors */
+	uint64_t memory_mark;                   /* the same, for allocations alone */
 	size_t index;                           /* scratch: place in its graph */
 };
 
@@ -75,6 +76,9 @@ struct sg_graph {
 	struct sg_graph_node **order;   /* to run them in, if that is another; executable graphs */
 	struct sg_graph_node *owner;    /* the node it is a body of, NULL: the program's own */
 	struct sg_graph_memory *memory; /* of its memory nodes, NULL: it has none */
+	/* What comes before this node, and it, have this memory_mark; NULL: it is not known. */
+	struct sg_graph_node *marked_tip;
+	uint64_t tip_mark;
 	struct sg_graph_reference *references;
 	size_t nr_references;
 	struct sg_graph_condition *conditions;

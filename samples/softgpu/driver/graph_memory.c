@@ -26,6 +26,7 @@ struct sg_graph_memory {
 	bool is_claimed;
 	struct sg_graph_region *regions;
 	struct sg_graph_allocation *allocations; /* newest first */
+	struct sg_tree unfreed;                  /* those no node of the graph frees */
 	struct gap *gaps;                        /* by address, as far as a region goes */
 	size_t nr_gaps, gap_capacity;
 };
@@ -122,7 +123,8 @@ static void insert_gap(struct sg_graph_memory *memory, struct gap gap)
 
 static bool is_usable(const struct gap *gap, CUdevice device, uint64_t mark)
 {
-	return gap->region->device == device && (!gap->freed_by || gap->freed_by->mark == mark);
+	return gap->region->device == device &&
+	       (!gap->freed_by || gap->freed_by->memory_mark == mark);
 }
 
 /*
@@ -200,12 +202,14 @@ CUresult sg_graph_memory_add(struct sg_graph_memory *memory, CUdevice device, ui
 			   (add_region(memory, device, units) &&
 			    take_from_gaps(memory, device, units, mark, &taken));
 	if (is_found) {
-		*made = (struct sg_graph_allocation){.address = taken.base,
+		*made = (struct sg_graph_allocation){.node = {.base = taken.base, .size = units},
+						     .address = taken.base,
 						     .size = size,
 						     .memory = memory,
 						     .region = taken.region,
 						     .next = memory->allocations};
 		memory->allocations = made;
+		sg_tree_insert(&memory->unfreed, &made->node);
 		*allocation = made;
 	}
 	sg_memory_unlock();
@@ -230,25 +234,36 @@ void sg_graph_memory_drop(struct sg_graph_allocation *allocation)
 {
 	sg_memory_lock();
 	allocation->memory->allocations = allocation->next;
+	sg_tree_remove(&allocation->memory->unfreed, &allocation->node);
 	put_gap(allocation, NULL);
 	sg_memory_unlock();
 	free(allocation);
+}
+
+/* Locked. The allocation at an address that no node of its graph frees, or NULL. */
+static struct sg_graph_allocation *find_unfreed(uint64_t address)
+{
+	const struct sg_graph_region *region =
+		(const struct sg_graph_region *)(const void *)sg_tree_find(&region_index, address);
+
+	if (!region)
+		return NULL;
+	/* node is the first member */
+	return (struct sg_graph_allocation *)(void *)sg_tree_find(&region->memory->unfreed,
+								  address);
 }
 
 CUresult sg_graph_memory_find(struct sg_graph_memory *memory, uint64_t address,
 			      struct sg_graph_allocation **allocation)
 {
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
-	const struct sg_graph_region *region;
 	struct sg_graph_allocation *found;
 
 	sg_memory_lock();
-	region = (const struct sg_graph_region *)(const void *)sg_tree_find(&region_index, address);
-	found = region ? region->memory->allocations : NULL;
-	while (found && (found->address != address || found->is_freed_inside))
-		found = found->next;
+	found = find_unfreed(address);
 	/* Inside or outside, not both; inside only once. */
-	if (found && !(found->memory == memory && found->is_freed_outside)) {
+	if (found && found->address == address &&
+	    !(found->memory == memory && found->is_freed_outside)) {
 		*allocation = found;
 		result = CUDA_SUCCESS;
 	}
@@ -263,6 +278,7 @@ void sg_graph_memory_note_free(struct sg_graph_memory *memory,
 	sg_memory_lock();
 	if (allocation->memory == memory) {
 		allocation->is_freed_inside = true;
+		sg_tree_remove(&memory->unfreed, &allocation->node);
 		put_gap(allocation, node);
 	} else {
 		allocation->is_freed_outside = true;
@@ -461,20 +477,15 @@ void sg_graph_memory_give(struct sg_block *block)
 
 bool sg_graph_memory_describe(uint64_t address, struct sg_block *block)
 {
-	const struct sg_graph_region *region =
-		(const struct sg_graph_region *)(const void *)sg_tree_find(&region_index, address);
+	const struct sg_graph_allocation *found = find_unfreed(address);
 
-	for (const struct sg_graph_allocation *a = region ? region->memory->allocations : NULL; a;
-	     a = a->next) {
-		if (address < a->address || address - a->address >= a->size)
-			continue;
-		*block = (struct sg_block){.node = {.base = a->address, .size = a->size},
-					   .kind = SG_MEMORY_GRAPH,
-					   .device = region->device,
-					   .run = region->run};
-		return true;
-	}
-	return false;
+	if (!found || address - found->address >= found->size)
+		return false;
+	*block = (struct sg_block){.node = {.base = found->address, .size = found->size},
+				   .kind = SG_MEMORY_GRAPH,
+				   .device = found->region->device,
+				   .run = found->region->run};
+	return true;
 }
 
 /* Locked. Pages of regions nobody uses go, and with them what was written there. */

@@ -19,6 +19,7 @@
 struct sg_graph_region;
 
 struct sg_graph_allocation {
+	struct sg_node node; /* in its memory's tree until a node of its own graph frees it */
 	uint64_t address;
 	uint64_t size;
 	struct sg_graph_memory *memory;
@@ -35,8 +36,8 @@ void sg_graph_memory_retain(struct sg_graph_memory *memory);
 void sg_graph_memory_release(struct sg_graph_memory *memory);
 
 /*
- * An address for an allocation node. Nodes with `mark` come before it. CUDA_ERROR_OUT_OF_MEMORY
- * when addresses are out.
+ * An address for an allocation node. Nodes with that memory_mark come before it.
+ * CUDA_ERROR_OUT_OF_MEMORY when addresses are out.
  */
 SG_MUST_USE CUresult sg_graph_memory_add(struct sg_graph_memory *memory, CUdevice device,
 					 uint64_t size, uint64_t mark,
@@ -84,8 +85,8 @@ bool sg_graph_memory_is_live(const struct sg_graph_allocation *allocation);
 void sg_graph_memory_give(struct sg_block *block);
 
 /*
- * The block that a node allocates at an address, as far as it can be told without its being there.
- * False if none does. Memory lock held.
+ * The block that a node allocates at an address and its graph does not free, as far as it can be
+ * told without its being there. False if none does. Memory lock held.
  */
 bool sg_graph_memory_describe(uint64_t address, struct sg_block *block);
 

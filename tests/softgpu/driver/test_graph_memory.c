@@ -162,6 +162,40 @@ static void test_address_freed_before_is_used_again(void **state)
 	assert_ok(cuGraphDestroy(graph));
 }
 
+static void test_branches_do_not_use_each_others_addresses(void **state)
+{
+	CUgraph graph = make_graph();
+	CUdeviceptr left, right, again, behind;
+	CUgraphNode start = add_empty(graph, NULL), ends[2], join;
+
+	(void)state;
+	ends[0] = add_alloc(graph, start, 4 * MIB, &left);
+	ends[0] = add_free(graph, ends[0], left);
+	ends[0] = add_alloc(graph, ends[0], 4 * MIB, &again);
+	assert_int_equal(again, left);
+	ends[0] = add_free(graph, ends[0], again);
+	ends[1] = add_alloc(graph, start, 4 * MIB, &right);
+	assert_int_not_equal(right, left);
+	ends[1] = add_free(graph, ends[1], right);
+	ends[1] = add_alloc(graph, ends[1], 4 * MIB, &again);
+	assert_int_equal(again, right);
+	ends[1] = add_free(graph, ends[1], again);
+	ends[0] = add_alloc(graph, ends[0], 4 * MIB, &again);
+	assert_int_equal(again, left);
+	ends[0] = add_free(graph, ends[0], again);
+	/* behind both everything is free */
+	assert_ok(cuGraphAddEmptyNode(&join, graph, ends, 2));
+	add_alloc(graph, join, 4 * MIB, &again);
+	assert_true(again == left || again == right);
+	add_alloc(graph, join, 4 * MIB, &behind);
+	assert_true(behind == left + right - again);
+	launch_once(graph);
+	assert_int_equal(RESERVED, 8 * MIB);
+	assert_ok(cuMemFree_v2(again));
+	assert_ok(cuMemFree_v2(behind));
+	assert_ok(cuGraphDestroy(graph));
+}
+
 static void test_small_allocations_share_a_page(void **state)
 {
 	CUgraph graph = make_graph();
@@ -394,6 +428,7 @@ int main(void)
 		TEST(test_launch_charges_and_trim_gives_back),
 		TEST(test_graphs_share_pages_and_not_addresses),
 		TEST(test_address_freed_before_is_used_again),
+		TEST(test_branches_do_not_use_each_others_addresses),
 		TEST(test_small_allocations_share_a_page),
 		TEST(test_unfreed_memory_lives_on_until_freed_outside),
 		TEST(test_auto_free_frees_at_the_next_launch),
