@@ -159,7 +159,8 @@ static bool read_node(const struct vs_real *real, CUgraphNode node, CUgraphNodeT
 
 static bool is_allocated_here(const struct memory_nodes *nodes, uint64_t address)
 {
-	for (size_t i = 0; i < nodes->nr_nodes; i++)
+	/* Most are freed soon after. */
+	for (size_t i = nodes->nr_nodes; i-- > 0;)
 		if (nodes->nodes[i].size && nodes->nodes[i].address == address)
 			return true;
 	return false;
