@@ -399,10 +399,13 @@ CUresult sg_image_ptx_read(struct sg_image *image, const char *text, size_t size
 			is_extern = false;
 		} else if (is_token(&token, ".extern")) {
 			is_extern = true; /* defined elsewhere */
-		} else if (is_extern) {
-			continue;
+		} else if (is_token(&token, ".visible") || is_token(&token, ".weak")) {
+			is_extern = false; /* functions from elsewhere may end without a ';' */
 		} else if (is_token(&token, ".entry")) {
 			result = read_entry(image, &cursor);
+			is_extern = false;
+		} else if (is_extern) {
+			continue;
 		} else if (is_token(&token, ".global") || is_token(&token, ".const")) {
 			result = read_variables(image, &cursor);
 		}

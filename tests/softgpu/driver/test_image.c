@@ -388,6 +388,23 @@ static void test_ptx_has_entries_and_variables(void **state)
 	sg_image_close(image);
 }
 
+static void test_ptx_function_from_elsewhere_may_end_without_semicolon(void **state)
+{
+	static const char text[] = ".version 4.0\n.target sm_50\n.address_size 64\n"
+				   ".extern .func condition\n(\n.param .b64 a,\n.param .b32 b\n)\n"
+				   ".visible .entry kernel(.param .u64 a)\n{\nret;\n}\n"
+				   ".extern .func other (.param .b64 a)\n"
+				   ".entry hidden()\n{\nret;\n}\n";
+	struct sg_image *image;
+
+	(void)state;
+	assert_int_equal(open_sized(&image, text, sizeof(text) - 1, 90), CUDA_SUCCESS);
+	assert_int_equal(image->kernels.nr_names, 2);
+	assert_true(has_kernel(image, "kernel"));
+	assert_true(has_kernel(image, "hidden"));
+	sg_image_close(image);
+}
+
 static void test_ptx_ends_with_its_nul_when_nobody_tells_its_size(void **state)
 {
 	struct sg_image *image;
@@ -667,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_symbols_in_no_section_are_passed_over),
 		cmocka_unit_test(test_extended_numbering_is_followed),
 		cmocka_unit_test(test_ptx_has_entries_and_variables),
+		cmocka_unit_test(test_ptx_function_from_elsewhere_may_end_without_semicolon),
 		cmocka_unit_test(test_ptx_ends_with_its_nul_when_nobody_tells_its_size),
 		cmocka_unit_test(test_ptx_cut_anywhere_never_crashes),
 		cmocka_unit_test(test_broken_ptx_is_refused),
