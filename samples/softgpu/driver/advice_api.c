@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "advice.h"
+#include "capture.h"
 #include "stream.h"
 
 static bool has_concurrent_access(void)
@@ -169,6 +170,8 @@ static CUresult begin_on(CUstream stream)
 
 	if (result == CUDA_SUCCESS)
 		result = sg_stream_get(stream, NULL);
+	if (result == CUDA_SUCCESS)
+		result = sg_capture_refuse(stream);
 	return result == CUDA_SUCCESS && !has_concurrent_access() ? CUDA_ERROR_INVALID_DEVICE
 								  : result;
 }

@@ -4,6 +4,7 @@
  */
 #include "array.h"
 #include "bytes.h"
+#include "capture.h"
 #include "stream.h"
 
 /* One end of a line: in an array, or in memory at `offset` as an address. */
@@ -73,7 +74,12 @@ static CUresult begin(const CUstream *stream)
 	struct sg_context *context;
 	CUresult result = sg_context_get_current(&context);
 
-	return result == CUDA_SUCCESS && stream ? sg_stream_get(*stream, NULL) : result;
+	if (result == CUDA_SUCCESS && stream)
+		result = sg_stream_get(*stream, NULL);
+	if (result != CUDA_SUCCESS)
+		return result;
+	/* A line over several rows of an array is none of the nodes there are. */
+	return stream ? sg_capture_refuse(*stream) : sg_capture_refuse_synchronous();
 }
 
 static CUresult in_array(CUarray handle, size_t offset, struct end *end)

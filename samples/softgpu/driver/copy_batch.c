@@ -9,6 +9,7 @@
 #include "array.h"
 #include "box.h"
 #include "bytes.h"
+#include "capture.h"
 #include "stream.h"
 
 static CUresult begin(CUstream stream)
@@ -20,7 +21,7 @@ static CUresult begin(CUstream stream)
 		result = sg_stream_get(stream, NULL);
 	if (result == CUDA_SUCCESS && stream == CU_STREAM_LEGACY)
 		result = CUDA_ERROR_INVALID_VALUE;
-	return result;
+	return result == CUDA_SUCCESS ? sg_capture_refuse(stream) : result;
 }
 
 static bool is_order_valid(CUmemcpySrcAccessOrder order)

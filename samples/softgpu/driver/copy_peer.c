@@ -3,6 +3,7 @@
  * are ordinary ones whose contexts are checked.
  */
 #include "box.h"
+#include "capture.h"
 #include "context.h"
 #include "stream.h"
 
@@ -60,15 +61,55 @@ SG_API CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
 	struct sg_context *context;
 	CUresult result = sg_context_get_current(&context);
 
+	if (result == CUDA_SUCCESS)
+		result = sg_capture_refuse_synchronous();
 	return result == CUDA_SUCCESS ? copy(pCopy) : result;
+}
+
+/* The same without contexts. */
+static CUDA_MEMCPY3D simplify(const CUDA_MEMCPY3D_PEER *copy)
+{
+	return (CUDA_MEMCPY3D){
+		.srcXInBytes = copy->srcXInBytes,
+		.srcY = copy->srcY,
+		.srcZ = copy->srcZ,
+		.srcLOD = copy->srcLOD,
+		.srcMemoryType = copy->srcMemoryType,
+		.srcHost = copy->srcHost,
+		.srcDevice = copy->srcDevice,
+		.srcArray = copy->srcArray,
+		.srcPitch = copy->srcPitch,
+		.srcHeight = copy->srcHeight,
+		.dstXInBytes = copy->dstXInBytes,
+		.dstY = copy->dstY,
+		.dstZ = copy->dstZ,
+		.dstLOD = copy->dstLOD,
+		.dstMemoryType = copy->dstMemoryType,
+		.dstHost = copy->dstHost,
+		.dstDevice = copy->dstDevice,
+		.dstArray = copy->dstArray,
+		.dstPitch = copy->dstPitch,
+		.dstHeight = copy->dstHeight,
+		.WidthInBytes = copy->WidthInBytes,
+		.Height = copy->Height,
+		.Depth = copy->Depth,
+	};
 }
 
 SG_API CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
 {
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMCPY};
 	struct sg_context *context;
+	bool is_captured;
 	CUresult result = sg_context_get_current(&context);
 
 	if (result == CUDA_SUCCESS)
 		result = sg_stream_get(hStream, NULL);
-	return result == CUDA_SUCCESS ? copy(pCopy) : result;
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!pCopy)
+		return CUDA_ERROR_INVALID_VALUE;
+	params.memcpy.copyParams = simplify(pCopy);
+	result = sg_capture_enqueue(hStream, &params, &is_captured);
+	return result == CUDA_SUCCESS && !is_captured ? copy(pCopy) : result;
 }

@@ -119,6 +119,39 @@ static void test_rectangles_are_captured(void **state)
 	assert_ok(cuGraphDestroy(graph));
 }
 
+static void test_copies_between_peers_and_arrays_are_captured_or_refused(void **state)
+{
+	unsigned char bytes[4] = {4, 3, 2, 1};
+	const CUDA_MEMCPY3D_PEER copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+					 .srcHost = bytes,
+					 .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+					 .dstDevice = fixture_buffer,
+					 .WidthInBytes = 4,
+					 .Height = 1,
+					 .Depth = 1};
+	const CUDA_ARRAY_DESCRIPTOR shape = {
+		.Width = 4, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1};
+	CUarray array;
+	CUgraph graph;
+
+	(void)state;
+	assert_ok(cuArrayCreate_v2(&array, &shape));
+	assert_ok(cuMemsetD8_v2(fixture_buffer, 0, 4));
+	begin(fixture_stream);
+	assert_ok(cuMemcpy3DPeerAsync(&copy, fixture_stream));
+	graph = end(fixture_stream);
+	assert_int_equal(type_at(graph, 0), CU_GRAPH_NODE_TYPE_MEMCPY);
+	assert_int_equal(read_byte(fixture_buffer), 0);
+	launch_once(graph);
+	assert_int_equal(read_byte(fixture_buffer), 4);
+	assert_ok(cuGraphDestroy(graph));
+	begin(fixture_stream);
+	assert_cuda(cuMemcpyHtoAAsync_v2(array, 0, bytes, 4, fixture_stream),
+		    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	end_with(fixture_stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	assert_ok(cuArrayDestroy(array));
+}
+
 static void test_memory_of_a_capture_comes_from_nodes(void **state)
 {
 	CUdeviceptr kept, freed, outside;
@@ -561,6 +594,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_become_nodes_and_are_not_done),
 		cmocka_unit_test(test_rectangles_are_captured),
+		cmocka_unit_test(test_copies_between_peers_and_arrays_are_captured_or_refused),
 		cmocka_unit_test(test_memory_of_a_capture_comes_from_nodes),
 		cmocka_unit_test(test_events_fork_and_join_streams),
 		cmocka_unit_test(test_fork_that_is_not_joined_is_an_error),
