@@ -4,104 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "log.h"
 #include "process.h"
+#include "profile_field.h"
+#include "setting.h"
 
 /* Above this much simulated memory a machine of ordinary size cannot hold what programs write. */
 #define EXACT_UP_TO (16 * SG_GIB)
 
-/* 512 PiB. No sum over the devices of a card overflows. */
-#define MAX_SIZE ((uint64_t)1 << 59)
-
 static struct sg_config config;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-/*
- * Digits and a fraction, without strtod: its decimal point follows the locale the program has set.
- * Returns what comes behind, or NULL if there is no number, or one too large.
- */
-static const char *parse_number(const char *text, uint64_t *whole, double *fraction)
-{
-	const char *p = text;
-	double scale = 1;
-
-	*whole = 0;
-	*fraction = 0;
-	for (; *p >= '0' && *p <= '9'; p++) {
-		if (*whole > MAX_SIZE / 10)
-			return NULL;
-		*whole = *whole * 10 + (uint64_t)(*p - '0');
-	}
-	if (p == text)
-		return NULL;
-	if (*p != '.')
-		return p;
-	for (p++; *p >= '0' && *p <= '9' && scale < 1e15; p++, scale *= 10)
-		*fraction = *fraction * 10 + (*p - '0');
-	*fraction /= scale;
-	return p;
-}
-
-int sg_config_parse_size(const char *text, uint64_t *size)
-{
-	static const char units[] = "kmgt";
-	const char *end, *unit;
-	double fraction;
-	uint64_t whole;
-	int shift = 0;
-
-	end = text ? parse_number(text, &whole, &fraction) : NULL;
-	if (!end)
-		return -1;
-	unit = *end ? strchr(units, *end | 0x20) : NULL;
-	if (unit && *unit) {
-		shift = 10 * (int)(unit - units + 1);
-		end++;
-		if (!strcasecmp(end, "ib"))
-			end += 2;
-	}
-	if (!strcasecmp(end, "b"))
-		end++;
-	if (*end || whole > MAX_SIZE >> shift)
-		return -1;
-	*size = (whole << shift) + (uint64_t)(fraction * (double)((uint64_t)1 << shift));
-	return 0;
-}
-
-static uint64_t read_size(const char *name, uint64_t fallback, uint64_t least)
-{
-	const char *text = getenv(name);
-	uint64_t size;
-
-	if (!text || !*text)
-		return fallback;
-	if (sg_config_parse_size(text, &size) < 0 || size < least) {
-		sg_log_say("%s=%s is not a usable size, using %llu MiB", name, text,
-			   (unsigned long long)(fallback / SG_MIB));
-		return fallback;
-	}
-	return size;
-}
-
-static int read_int(const char *name, int fallback, int least, int most)
-{
-	const char *text = getenv(name);
-	char *end;
-	long value;
-
-	if (!text || !*text)
-		return fallback;
-	value = strtol(text, &end, 10);
-	if (*end || value < least || value > most) {
-		sg_log_say("%s=%s is not a number from %d to %d, using %d", name, text, least, most,
-			   fallback);
-		return fallback;
-	}
-	return (int)value;
-}
 
 static enum sg_backing read_backing(uint64_t memory_of_all)
 {
@@ -132,27 +46,36 @@ static const char *make_card_name(void)
 	return strdup(own);
 }
 
-static void read_environment(void)
+static const struct sg_profile *find_profile(void)
 {
 	const char *key = getenv("SOFTGPU_PROFILE");
-	const struct sg_profile *profile = sg_profile_find("softgpu");
+	const struct sg_profile *profile = sg_profile_find("softgpu"), *found;
+
+	if (!key || !*key)
+		return profile;
+	found = sg_profile_find(key);
+	if (!found)
+		sg_log_say("SOFTGPU_PROFILE=%s is not a card softgpu knows (softgpu-run --list), "
+			   "using softgpu",
+			   key);
+	return found ? found : profile;
+}
+
+static void read_environment(void)
+{
 	struct sg_profile *p = &config.profile;
 
-	if (key && *key && !(profile = sg_profile_find(key))) {
-		sg_log_say("SOFTGPU_PROFILE=%s is not a card softgpu knows, using softgpu", key);
-		profile = sg_profile_find("softgpu");
-	}
-	*p = *profile;
-	p->memory_size = read_size("SOFTGPU_MEMORY", p->memory_size, SG_PAGE_SIZE);
+	*p = *find_profile();
+	sg_profile_field_read_all(p);
 	p->memory_size &= ~(SG_PAGE_SIZE - 1);
-	p->context_size = read_size("SOFTGPU_CONTEXT", p->context_size, 0);
 	p->context_size = (p->context_size + SG_PAGE_SIZE - 1) & ~(SG_PAGE_SIZE - 1);
-	p->cc = read_int("SOFTGPU_CC", p->cc, 30, 129);
-	p->has_oversubscription = read_int("SOFTGPU_MANAGED", p->has_oversubscription, 0, 1);
-	config.nr_devices = read_int("SOFTGPU_DEVICES", 1, 0, SG_MAX_DEVICES);
-	config.driver_version = read_int("SOFTGPU_DRIVER_VERSION", 13000, 11000, 99990);
+	config.nr_devices = sg_setting_read_int("SOFTGPU_DEVICES", 1, 0, SG_MAX_DEVICES);
+	config.driver_version = sg_setting_read_int("SOFTGPU_DRIVER_VERSION", 13000, 11000, 99990);
+	config.nvml_mode = (enum sg_nvml_mode)sg_setting_read_word("SOFTGPU_NVML", SG_NVML_NORMAL,
+								   "normal container mig wsl");
 	config.backing = read_backing(p->memory_size * (uint64_t)config.nr_devices);
-	config.exact_below = read_size("SOFTGPU_EXACT_BELOW", 64 * SG_KIB, 0);
+	config.exact_below =
+		sg_setting_read_size("SOFTGPU_EXACT_BELOW", 64 * SG_KIB, 0, SG_MAX_SIZE);
 	config.card = make_card_name();
 }
 

@@ -10,6 +10,7 @@
 #define SG_KIB         ((uint64_t)1 << 10)
 #define SG_MIB         ((uint64_t)1 << 20)
 #define SG_GIB         ((uint64_t)1 << 30)
+#define SG_MAX_SIZE    ((uint64_t)1 << 59) /* no sum over the devices of a card overflows */
 
 /* How device memory is kept on the host; docs/softgpu.md, "Backings". */
 enum sg_backing {
@@ -17,17 +18,26 @@ enum sg_backing {
 	SG_BACKING_ZERO,  /* reads as zero, only small copies are kept */
 };
 
+/* What NVML, and CUDA in part, tell of the machine; docs/softgpu.md, "NVML". */
+enum sg_nvml_mode {
+	SG_NVML_NORMAL,
+	SG_NVML_CONTAINER, /* other processes' numbers, as outside a container */
+	SG_NVML_MIG,       /* every device is partitioned: one MIG device each, all of it */
+	SG_NVML_WSL,       /* no figures per process */
+};
+
 /*
  * What the environment asked for. Read once per process, before the first use, and constant from
  * then on. A value that cannot be understood is said on standard error and the default is used.
  *
- *   SOFTGPU_PROFILE  SOFTGPU_MEMORY  SOFTGPU_CONTEXT  SOFTGPU_DEVICES  SOFTGPU_CC
- *   SOFTGPU_DRIVER_VERSION  SOFTGPU_BACKING  SOFTGPU_EXACT_BELOW  SOFTGPU_CARD  SOFTGPU_MANAGED
+ *   SOFTGPU_PROFILE  SOFTGPU_DEVICES  SOFTGPU_DRIVER_VERSION  SOFTGPU_NVML  SOFTGPU_BACKING
+ *   SOFTGPU_EXACT_BELOW  SOFTGPU_CARD, and those of profile_field.def
  */
 struct sg_config {
 	struct sg_profile profile;
 	int nr_devices;
 	int driver_version; /* 13000 */
+	enum sg_nvml_mode nvml_mode;
 	enum sg_backing backing;
 	uint64_t exact_below; /* in zero backing: copies up to this size are kept */
 	/*
@@ -39,11 +49,5 @@ struct sg_config {
 
 /* Any thread. */
 const struct sg_config *sg_config_get(void);
-
-/*
- * "8G", "512M", "80GiB", "4096" (bytes): 0 and the value, or -1. Parses the whole string; fractions
- * such as 1.5G are understood, in every locale.
- */
-int sg_config_parse_size(const char *text, uint64_t *size);
 
 #endif

@@ -1,6 +1,8 @@
 #ifndef SG_IDENTITY_H
 #define SG_IDENTITY_H
 
+#include <stdint.h>
+
 /*
  * What tells the devices of a card apart, the same in the driver and in NVML. Device numbers are
  * those of the card: CUDA_VISIBLE_DEVICES does not change them.
@@ -8,6 +10,9 @@
 
 /* PCI: domain 0, bus as returned, device 0, function 0. */
 int sg_identity_get_pci_bus(int device);
+
+/* The PCI device id of a profile with the vendor's: of nvmlPciInfo_t and CUDA's attribute. */
+uint32_t sg_identity_get_pci_id(int device_id);
 
 /* The bytes of CUuuid, and of the text "GPU-736f6674-6770-7500-0000-0000000000NN" of NVML. */
 void sg_identity_get_uuid(int device, unsigned char uuid[16]);

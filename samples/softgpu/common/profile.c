@@ -1,36 +1,29 @@
 #include "profile.h"
 
-#include <stddef.h>
 #include <string.h>
 
+/* Units of profile.def. Widths follow the member: what does not fit is a warning. */
+#define KIB(n) ((n)*INT64_C(1024))
+#define MIB(n) ((n)*INT64_C(1048576))
+#define MHZ(n) ((n)*1000)
+
 static const struct sg_profile profiles[] = {
-#define SG_PROFILE(key_, name_, cc_, sms_, threads_, blocks_, shared_, optin_, l2_, clock_, \
-		   mclock_, bus_, memory_, context_, managed_)                              \
-	{                                                                                   \
-		.key = (key_),                                                              \
-		.name = (name_),                                                            \
-		.cc = (cc_),                                                                \
-		.nr_multiprocessors = (sms_),                                               \
-		.threads_per_multiprocessor = (threads_),                                   \
-		.blocks_per_multiprocessor = (blocks_),                                     \
-		.shared_per_multiprocessor = (shared_)*1024,                                \
-		.shared_per_block_optin = (optin_)*1024,                                    \
-		.l2_size = (l2_)*1024 * 1024,                                               \
-		.clock_khz = (clock_)*1000,                                                 \
-		.memory_clock_khz = (mclock_)*1000,                                         \
-		.bus_width = (bus_),                                                        \
-		.memory_size = (uint64_t)(memory_) << 20,                                   \
-		.context_size = (uint64_t)(context_) << 20,                                 \
-		.has_oversubscription = (managed_),                                         \
-	},
+#define SG_PROFILE(key_, ...) {.key = (key_), __VA_ARGS__},
 #include "profile.def"
 #undef SG_PROFILE
 };
 
+#define NR_PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+
 const struct sg_profile *sg_profile_find(const char *key)
 {
-	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
+	for (size_t i = 0; i < NR_PROFILES; i++)
 		if (!strcmp(profiles[i].key, key))
 			return &profiles[i];
 	return NULL;
+}
+
+const struct sg_profile *sg_profile_get(size_t index)
+{
+	return index < NR_PROFILES ? &profiles[index] : NULL;
 }

@@ -18,11 +18,9 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
 	[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X] = INT_MAX,
 	[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y] = 65535,
 	[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] = 65535,
-	[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK] = SG_SHARED_PER_BLOCK,
 	[CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY] = 65536,
 	[CU_DEVICE_ATTRIBUTE_WARP_SIZE] = SG_WARP_SIZE,
 	[CU_DEVICE_ATTRIBUTE_MAX_PITCH] = INT_MAX,
-	[CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK] = SG_REGISTERS,
 	[CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT] = 512,
 	[CU_DEVICE_ATTRIBUTE_GPU_OVERLAP] = 1,
 	[CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT] = 0,
@@ -42,7 +40,6 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
 	[CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS] = 1,
 	[CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID] = 0,
 	[CU_DEVICE_ATTRIBUTE_TCC_DRIVER] = 0,
-	[CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT] = 3,
 	[CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING] = 1,
 	[CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH] = 32768,
 	[CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS] = 2048,
@@ -81,7 +78,6 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
 	[CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED] = 1,
 	[CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED] = 1,
 	[CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED] = 1,
-	[CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR] = SG_REGISTERS,
 	[CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY] = 1,
 	[CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD] = 0,
 	[CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED] = 0, /* PCI Express */
@@ -130,7 +126,6 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
 	[CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK] = 0,
 	[CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH] = 0,
 	[CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED] = 0,
-	[CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID] = 0, /* no card one can buy */
 	[CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID] = 0,
 	[CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 0,
 	[CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED] = 0,
@@ -141,10 +136,12 @@ static const int constants[CU_DEVICE_ATTRIBUTE_MAX] = {
 	[CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED] = 0,
 };
 
-/* Compute capabilities of the chips made for data centres: full double precision, ECC. */
-static bool is_datacentre(int cc)
+/* Single against double precision: chips made for computing have half as much, others little. */
+static int get_precision_ratio(int cc)
 {
-	return cc == 60 || cc == 70 || cc == 80 || cc == 90 || cc == 100 || cc == 103;
+	if (cc == 60 || cc == 70 || cc == 80 || cc == 90 || cc == 100)
+		return 2;
+	return cc < 80 ? 32 : 64;
 }
 
 /* What the profile says outright. */
@@ -188,6 +185,24 @@ static bool get_from_profile(const struct sg_profile *profile, CUdevice_attribut
 	case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
 		*value = profile->blocks_per_multiprocessor;
 		return true;
+	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+		*value = profile->shared_per_block;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
+		*value = profile->registers_per_block;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+		*value = profile->registers_per_multiprocessor;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
+		*value = profile->nr_copy_engines;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_ECC_ENABLED:
+		*value = profile->has_ecc;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID:
+		*value = (int)sg_identity_get_pci_id(profile->pci_device_id);
+		return true;
 	default:
 		return false;
 	}
@@ -198,9 +213,6 @@ static bool get_derived(const struct sg_profile *profile, int index, CUdevice_at
 			int *value)
 {
 	switch (attribute) {
-	case CU_DEVICE_ATTRIBUTE_ECC_ENABLED:
-		*value = is_datacentre(profile->cc);
-		return true;
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
 		*value = sg_identity_get_pci_bus(index);
 		return true;
@@ -208,7 +220,7 @@ static bool get_derived(const struct sg_profile *profile, int index, CUdevice_at
 		*value = index; /* each on a board of its own */
 		return true;
 	case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
-		*value = is_datacentre(profile->cc) ? 2 : 64;
+		*value = get_precision_ratio(profile->cc);
 		return true;
 	case CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE:
 		*value = profile->cc >= 80 ? profile->l2_size / 4 * 3 : 0;

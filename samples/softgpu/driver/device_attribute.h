@@ -6,8 +6,6 @@
 /* Limits that are the same on every card softgpu describes. */
 #define SG_MAX_THREADS_PER_BLOCK    1024
 #define SG_WARP_SIZE                32
-#define SG_REGISTERS                65536 /* of a block, and of a multiprocessor */
-#define SG_SHARED_PER_BLOCK         (48 * 1024)
 #define SG_PORTABLE_CLUSTER_SIZE    8
 #define SG_MAX_CLUSTER_SIZE         16
 #define SG_LEAST_STREAM_PRIORITY    0

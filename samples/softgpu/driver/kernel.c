@@ -87,7 +87,7 @@ int sg_kernel_get_attribute(struct sg_kernel *kernel, CUfunction_attribute attri
 	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
 		return kernel->module->image->binary_version;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		return SG_SHARED_PER_BLOCK;
+		return sg_config_get()->profile.shared_per_block;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return CU_SHAREDMEM_CARVEOUT_DEFAULT;
 	default:

@@ -32,7 +32,8 @@ static int by_registers(struct sg_kernel *kernel, CUdevice device, int nr_warps)
 	int registers = sg_kernel_get_attribute(kernel, CU_FUNC_ATTRIBUTE_NUM_REGS, device);
 	size_t per_warp = round_up((size_t)registers * SG_WARP_SIZE, REGISTER_UNIT);
 
-	return (int)(SG_REGISTERS / (per_warp * (size_t)nr_warps));
+	return (int)((size_t)sg_config_get()->profile.registers_per_multiprocessor /
+		     (per_warp * (size_t)nr_warps));
 }
 
 static int by_shared(struct sg_kernel *kernel, CUdevice device, size_t dynamic_shared)

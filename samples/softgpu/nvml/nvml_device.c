@@ -12,9 +12,8 @@
  * for CUDA alone.
  */
 
-#define PCI_VENDOR     0x10de /* whose interface this is; device id 0 is no product of theirs */
-#define PCI_BASE_CLASS 3      /* display controller ... */
-#define PCI_SUB_CLASS  2      /* ... for 3D */
+#define PCI_BASE_CLASS 3 /* display controller ... */
+#define PCI_SUB_CLASS  2 /* ... for 3D */
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *deviceCount)
 {
@@ -253,7 +252,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 		return result;
 	memset(pci, 0, sizeof(*pci));
 	pci->bus = (unsigned int)sg_identity_get_pci_bus(sg_nvml_state_get_index(device));
-	pci->pciDeviceId = PCI_VENDOR;
+	pci->pciDeviceId = sg_identity_get_pci_id(sg_config_get()->profile.pci_device_id);
 	snprintf(pci->busIdLegacy, sizeof(pci->busIdLegacy), NVML_DEVICE_PCI_BUS_ID_LEGACY_FMT,
 		 NVML_DEVICE_PCI_BUS_ID_FMT_ARGS(pci));
 	snprintf(pci->busId, sizeof(pci->busId), NVML_DEVICE_PCI_BUS_ID_FMT,
@@ -299,7 +298,7 @@ nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_t *pci)
 	*pci = (nvmlPciInfoExt_t){
 		.version = nvmlPciInfoExt_v1,
 		.bus = (unsigned int)sg_identity_get_pci_bus(sg_nvml_state_get_index(device)),
-		.pciDeviceId = PCI_VENDOR,
+		.pciDeviceId = sg_identity_get_pci_id(sg_config_get()->profile.pci_device_id),
 		.baseClass = PCI_BASE_CLASS,
 		.subClass = PCI_SUB_CLASS,
 	};

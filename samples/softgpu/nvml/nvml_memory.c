@@ -2,8 +2,8 @@
 #include "nvml_state.h"
 
 /*
- * Memory, and who holds it: all processes on the card, with what their contexts cost. Nothing is
- * set aside for the driver: the capacity of a profile is what CUDA can see, "reserved" is 0.
+ * Memory, and who holds it: all processes on the card, with what their contexts cost. The driver's
+ * own part is on top of what CUDA can see. The first version counts it as used, the second apart.
  */
 
 /* More than a card takes. */
@@ -12,31 +12,35 @@
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
 	nvmlReturn_t result = sg_nvml_state_check(device, memory);
-	uint64_t total, used;
+	nvmlMemory_v2_t second = {.version = nvmlMemory_v2};
 
 	if (result != NVML_SUCCESS)
 		return result;
-	sg_card_get_usage(sg_nvml_state_get_card(), sg_nvml_state_get_index(device), &total, &used);
-	*memory = (nvmlMemory_t){.total = total, .used = used, .free = total - used};
+	result = nvmlDeviceGetMemoryInfo_v2(device, &second);
+	if (result != NVML_SUCCESS)
+		return result;
+	*memory = (nvmlMemory_t){
+		.total = second.total,
+		.used = second.reserved + second.used,
+		.free = second.free,
+	};
 	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
 {
 	nvmlReturn_t result = sg_nvml_state_check(device, memory);
-	nvmlMemory_t first;
+	uint64_t total, used;
 
 	if (result != NVML_SUCCESS)
 		return result;
 	if (memory->version != nvmlMemory_v2)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-	result = nvmlDeviceGetMemoryInfo(device, &first);
-	if (result != NVML_SUCCESS)
-		return result;
-	memory->total = first.total;
-	memory->reserved = 0;
-	memory->free = first.free;
-	memory->used = first.used;
+	sg_card_get_usage(sg_nvml_state_get_card(), sg_nvml_state_get_index(device), &total, &used);
+	memory->reserved = sg_config_get()->profile.reserved_size;
+	memory->total = memory->reserved + total;
+	memory->free = total - used;
+	memory->used = used;
 	return NVML_SUCCESS;
 }
 

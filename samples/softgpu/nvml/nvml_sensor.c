@@ -3,12 +3,9 @@
 #include "config.h"
 #include "nvml_state.h"
 
-/* Clocks, power, temperature, modes: an idle card at its highest clocks, with no fan and no ECC. */
+/* Clocks, power, temperature, modes: an idle card at its highest clocks, with no fan. */
 
-#define TEMPERATURE 35     /* degrees C */
-#define POWER_USAGE 70000  /* mW */
-#define POWER_LIMIT 350000 /* mW; the default, the highest and the enforced one */
-#define POWER_MIN   200000 /* mW */
+#define TEMPERATURE 35 /* degrees C */
 #define LINK_WIDTH  16
 #define SAMPLE_US   167000
 
@@ -36,9 +33,19 @@
 
 static unsigned int get_link_generation(void)
 {
-	int cc = sg_config_get()->profile.cc;
+	return (unsigned int)sg_config_get()->profile.pcie_generation;
+}
 
-	return cc >= 90 ? 5 : cc >= 80 ? 4 : 3;
+/* Milliwatts: the default limit, which is also the highest and the enforced one. */
+static unsigned int get_power_limit(void)
+{
+	return (unsigned int)sg_config_get()->profile.power_limit * 1000;
+}
+
+/* What an idle card draws. */
+static unsigned int get_power(void)
+{
+	return get_power_limit() / 5;
 }
 
 /* Millijoules since the machine was started, at a constant draw. */
@@ -48,7 +55,7 @@ static unsigned long long get_energy(void)
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	return ((unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000) *
-	       POWER_USAGE / 1000;
+	       get_power() / 1000;
 }
 
 GETTER(nvmlDeviceGetBrand, nvmlBrandType_t, NVML_BRAND_NVIDIA)
@@ -72,10 +79,10 @@ GETTER(nvmlDeviceGetSupportedClocksEventReasons, unsigned long long, nvmlClocksE
 GETTER(nvmlDeviceGetSupportedClocksThrottleReasons, unsigned long long,
        nvmlClocksEventReasonGpuIdle)
 
-GETTER(nvmlDeviceGetPowerUsage, unsigned int, POWER_USAGE)
-GETTER(nvmlDeviceGetPowerManagementLimit, unsigned int, POWER_LIMIT)
-GETTER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned int, POWER_LIMIT)
-GETTER(nvmlDeviceGetEnforcedPowerLimit, unsigned int, POWER_LIMIT)
+GETTER(nvmlDeviceGetPowerUsage, unsigned int, get_power())
+GETTER(nvmlDeviceGetPowerManagementLimit, unsigned int, get_power_limit())
+GETTER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned int, get_power_limit())
+GETTER(nvmlDeviceGetEnforcedPowerLimit, unsigned int, get_power_limit())
 GETTER(nvmlDeviceGetPowerManagementMode, nvmlEnableState_t, NVML_FEATURE_ENABLED)
 GETTER(nvmlDeviceGetPowerSource, nvmlPowerSource_t, NVML_POWER_SOURCE_AC)
 GETTER(nvmlDeviceGetTotalEnergyConsumption, unsigned long long, get_energy())
@@ -94,7 +101,6 @@ GETTER(nvmlDeviceGetPcieReplayCounter, unsigned int, 0)
 GETTER(nvmlDeviceGetNumFans, unsigned int, 0)
 LACKING(nvmlDeviceGetFanSpeed, unsigned int)
 LACKING(nvmlDeviceGetFanSpeedRPM, nvmlFanSpeedInfo_t)
-LACKING(nvmlDeviceGetDefaultEccMode, nvmlEnableState_t)
 LACKING(nvmlDeviceGetIrqNum, unsigned int)
 LACKING(nvmlDeviceGetNumaNodeId, unsigned int)
 
@@ -161,7 +167,20 @@ nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t *curren
 
 	if (result != NVML_SUCCESS)
 		return result;
-	return pending ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT;
+	if (!pending)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (!sg_config_get()->profile.has_ecc)
+		return NVML_ERROR_NOT_SUPPORTED;
+	*current = NVML_FEATURE_ENABLED;
+	*pending = NVML_FEATURE_ENABLED;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetDefaultEccMode(nvmlDevice_t device, nvmlEnableState_t *defaultMode)
+{
+	nvmlEnableState_t pending;
+
+	return nvmlDeviceGetEccMode(device, defaultMode, &pending);
 }
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *currentMode,
@@ -247,8 +266,8 @@ nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t device,
 		return result;
 	if (!maxLimit)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*minLimit = POWER_MIN;
-	*maxLimit = POWER_LIMIT;
+	*minLimit = get_power_limit() / 2;
+	*maxLimit = get_power_limit();
 	return NVML_SUCCESS;
 }
 

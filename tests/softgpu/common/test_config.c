@@ -21,15 +21,16 @@ struct outcome {
 
 static void clear_environment(void)
 {
-	static const char *const names[] = {
-		"SOFTGPU_PROFILE", "SOFTGPU_MEMORY",      "SOFTGPU_CONTEXT",
-		"SOFTGPU_DEVICES", "SOFTGPU_CC",          "SOFTGPU_DRIVER_VERSION",
-		"SOFTGPU_BACKING", "SOFTGPU_EXACT_BELOW", "SOFTGPU_CARD",
-		"SOFTGPU_MANAGED",
-	};
+	for (size_t i = 0; environ[i];) {
+		char name[100];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unsetenv(names[i]);
+		if (strncmp(environ[i], "SOFTGPU_", 8) != 0) {
+			i++;
+			continue;
+		}
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+		unsetenv(name);
+	}
 }
 
 /* In the child: the configuration goes out on one pipe, standard error on the other. */
@@ -74,70 +75,6 @@ static struct outcome read_config(const char *name, const char *value)
 	return outcome;
 }
 
-static uint64_t parse(const char *text)
-{
-	uint64_t size = 0;
-
-	assert_int_equal(sg_config_parse_size(text, &size), 0);
-	return size;
-}
-
-static void assert_no_size(const char *text)
-{
-	uint64_t size = 77;
-
-	assert_int_equal(sg_config_parse_size(text, &size), -1);
-	assert_int_equal(size, 77); /* untouched */
-}
-
-static void test_sizes_are_understood(void **state)
-{
-	(void)state;
-	assert_int_equal(parse("0"), 0);
-	assert_int_equal(parse("4096"), 4096);
-	assert_int_equal(parse("4096B"), 4096);
-	assert_int_equal(parse("3k"), 3 * SG_KIB);
-	assert_int_equal(parse("512M"), 512 * SG_MIB);
-	assert_int_equal(parse("512MB"), 512 * SG_MIB);
-	assert_int_equal(parse("8g"), 8 * SG_GIB);
-	assert_int_equal(parse("80GiB"), 80 * SG_GIB);
-	assert_int_equal(parse("2T"), 2048 * SG_GIB);
-	assert_int_equal(parse("1.5G"), 1536 * SG_MIB);
-	assert_int_equal(parse("0.25gib"), 256 * SG_MIB);
-	assert_int_equal(parse("9007199254740993"), 9007199254740993); /* not through a double */
-}
-
-static void test_what_is_no_size_is_refused(void **state)
-{
-	static const char *const texts[] = {
-		"",
-		" ",
-		"-1",
-		"+1",
-		"G",
-		".",
-		"1.2.3",
-		"0x10",
-		"1e3",
-		"inf",
-		"nan",
-		"8 G",
-		"8Q",
-		"8GiBB",
-		"8Gib ",
-		"4ib",
-		"99999999T",
-		"1,5G",
-		"9223372036854775808",
-		"18446744073709551617",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_no_size(texts[i]);
-	assert_no_size(NULL);
-}
-
 static void test_defaults_are_a_small_card_of_one_device(void **state)
 {
 	struct outcome outcome = read_config(NULL, NULL);
@@ -149,6 +86,7 @@ static void test_defaults_are_a_small_card_of_one_device(void **state)
 	assert_int_equal(outcome.config.profile.context_size, 318 * SG_MIB);
 	assert_int_equal(outcome.config.profile.cc, 90);
 	assert_int_equal(outcome.config.nr_devices, 1);
+	assert_int_equal(outcome.config.nvml_mode, SG_NVML_NORMAL);
 	assert_int_equal(outcome.config.driver_version, 13000);
 	assert_int_equal(outcome.config.backing, SG_BACKING_EXACT);
 	assert_int_equal(outcome.config.exact_below, 64 * SG_KIB);
@@ -171,6 +109,40 @@ static void test_settings_are_taken_without_a_word(void **state)
 	assert_string_equal(read_config("SOFTGPU_MEMORY", "").said, ""); /* empty is unset */
 }
 
+static void test_profile_is_chosen_by_its_key(void **state)
+{
+	struct outcome outcome = read_config("SOFTGPU_PROFILE", "rtx4090");
+
+	(void)state;
+	assert_string_equal(outcome.said, "");
+	assert_int_equal(outcome.config.profile.cc, 89);
+	assert_int_equal(outcome.config.profile.nr_multiprocessors, 128);
+	assert_int_equal(outcome.config.backing, SG_BACKING_ZERO); /* 24 GB */
+}
+
+static void test_variables_go_before_the_profile(void **state)
+{
+	struct outcome outcome;
+
+	(void)state;
+	setenv("SOFTGPU_PROFILE", "a100-40g", 1);
+	outcome = read_config("SOFTGPU_MEMORY", "4G");
+	assert_int_equal(outcome.config.profile.memory_size, 4 * SG_GIB);
+	assert_int_equal(outcome.config.profile.nr_multiprocessors, 108);
+	assert_int_equal(outcome.config.backing, SG_BACKING_EXACT);
+	unsetenv("SOFTGPU_PROFILE");
+}
+
+static void test_behaviour_of_nvml_is_chosen_by_a_word(void **state)
+{
+	(void)state;
+	assert_int_equal(read_config("SOFTGPU_NVML", "normal").config.nvml_mode, SG_NVML_NORMAL);
+	assert_int_equal(read_config("SOFTGPU_NVML", "container").config.nvml_mode,
+			 SG_NVML_CONTAINER);
+	assert_int_equal(read_config("SOFTGPU_NVML", "mig").config.nvml_mode, SG_NVML_MIG);
+	assert_int_equal(read_config("SOFTGPU_NVML", "wsl").config.nvml_mode, SG_NVML_WSL);
+}
+
 static void test_memory_comes_in_whole_pages(void **state)
 {
 	(void)state;
@@ -191,6 +163,8 @@ static void test_bad_values_are_said_and_defaulted(void **state)
 		{"SOFTGPU_CC", "9.0"},       {"SOFTGPU_DRIVER_VERSION", "13"},
 		{"SOFTGPU_BACKING", "some"}, {"SOFTGPU_EXACT_BELOW", "64Q"},
 		{"SOFTGPU_MANAGED", "yes"},  {"SOFTGPU_DEVICES", "99999999999999999999"},
+		{"SOFTGPU_NVML", "docker"},  {"SOFTGPU_NVML", "mig wsl"},
+		{"SOFTGPU_SMS", "0"},        {"SOFTGPU_ADDRESSES", "pack"},
 	};
 	struct outcome plain = read_config(NULL, NULL);
 
@@ -263,10 +237,11 @@ static void test_configuration_does_not_follow_later_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes_are_understood),
-		cmocka_unit_test(test_what_is_no_size_is_refused),
 		cmocka_unit_test(test_defaults_are_a_small_card_of_one_device),
 		cmocka_unit_test(test_settings_are_taken_without_a_word),
+		cmocka_unit_test(test_profile_is_chosen_by_its_key),
+		cmocka_unit_test(test_variables_go_before_the_profile),
+		cmocka_unit_test(test_behaviour_of_nvml_is_chosen_by_a_word),
 		cmocka_unit_test(test_memory_comes_in_whole_pages),
 		cmocka_unit_test(test_bad_values_are_said_and_defaulted),
 		cmocka_unit_test(test_backing_follows_the_memory_of_all_devices),

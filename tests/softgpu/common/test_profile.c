@@ -42,6 +42,63 @@ static void test_unknown_key_is_not_found(void **state)
 	assert_null(sg_profile_find("SOFTGPU"));
 }
 
+static void test_rows_are_in_the_order_of_the_table(void **state)
+{
+	(void)state;
+	assert_ptr_equal(sg_profile_get(0), sg_profile_find("softgpu"));
+	assert_ptr_equal(sg_profile_get(1), sg_profile_find("t4"));
+	assert_ptr_equal(sg_profile_get(12), sg_profile_find("b200"));
+	assert_null(sg_profile_get(13));
+	assert_null(sg_profile_get(SIZE_MAX));
+}
+
+/* What nvidia-smi shows, to the MiB: NVML's total is what CUDA sees and what the driver keeps. */
+static void test_totals_are_those_of_nvidia_smi(void **state)
+{
+	static const struct {
+		const char *key;
+		uint64_t mib;
+	} totals[] = {
+		{"t4", 15360},       {"v100-32g", 32768}, {"a10", 23028},   {"a100-40g", 40960},
+		{"a100-80g", 81920}, {"l4", 23034},       {"l40s", 46068},  {"rtx3090", 24576},
+		{"rtx4090", 24564},  {"h100-80g", 81559}, {"h200", 143771}, {"b200", 183359},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
+		const struct sg_profile *p = sg_profile_find(totals[i].key);
+
+		assert_non_null(p);
+		assert_int_equal(p->memory_size + p->reserved_size, totals[i].mib << 20);
+	}
+}
+
+/* "CUDA C++ Programming Guide", technical specifications per compute capability. */
+static void test_limits_are_those_of_the_compute_capability(void **state)
+{
+	static const struct {
+		int cc, threads, blocks, shared, optin;
+	} limits[] = {
+		{70, 2048, 32, 96, 96},    {75, 1024, 16, 64, 64},  {80, 2048, 32, 164, 163},
+		{86, 1536, 16, 100, 99},   {89, 1536, 24, 100, 99}, {90, 2048, 32, 228, 227},
+		{100, 2048, 32, 228, 227},
+	};
+	const struct sg_profile *p;
+
+	(void)state;
+	for (size_t i = 0; (p = sg_profile_get(i)); i++) {
+		size_t n = 0;
+
+		while (n < sizeof(limits) / sizeof(limits[0]) && limits[n].cc != p->cc)
+			n++;
+		assert_true(n < sizeof(limits) / sizeof(limits[0]));
+		assert_int_equal(p->threads_per_multiprocessor, limits[n].threads);
+		assert_int_equal(p->blocks_per_multiprocessor, limits[n].blocks);
+		assert_int_equal(p->shared_per_multiprocessor, limits[n].shared * 1024);
+		assert_int_equal(p->shared_per_block_optin, limits[n].optin * 1024);
+	}
+}
+
 /* Every row of profile.def, also those to come. */
 static void test_every_profile_is_a_possible_card(void **state)
 {
@@ -58,7 +115,20 @@ static void test_every_profile_is_a_possible_card(void **state)
 		assert_non_null(profile);
 		assert_in_range(profile->cc, 30, 129);
 		assert_true(profile->nr_multiprocessors > 0);
+		assert_true(profile->shared_per_block <= profile->shared_per_block_optin);
 		assert_true(profile->shared_per_block_optin <= profile->shared_per_multiprocessor);
+		assert_in_range(profile->blocks_per_multiprocessor, 16, 32);
+		assert_int_equal(profile->registers_per_block, 65536);
+		assert_int_equal(profile->registers_per_multiprocessor, 65536);
+		assert_in_range(profile->l2_size, 4 << 20, 128 << 20);
+		assert_in_range(profile->clock_khz, 1000000, 3000000);
+		assert_in_range(profile->memory_clock_khz, 800000, 11000000);
+		assert_in_range(profile->bus_width, 192, 8192);
+		assert_in_range(profile->nr_copy_engines, 1, 8);
+		assert_in_range(profile->power_limit, 70, 1000);
+		assert_in_range(profile->pcie_generation, 3, 6);
+		assert_true(profile->has_oversubscription); /* all of them, on Linux */
+		assert_int_equal(profile->addresses, SG_ADDRESSES_CHUNKS);
 		assert_int_equal(profile->threads_per_multiprocessor % 32, 0);
 		assert_int_equal(profile->memory_size % ((uint64_t)2 << 20), 0);
 		assert_int_equal(profile->context_size % ((uint64_t)2 << 20), 0);
@@ -74,6 +144,9 @@ int main(void)
 		cmocka_unit_test(test_default_profile_is_there),
 		cmocka_unit_test(test_columns_are_turned_into_base_units),
 		cmocka_unit_test(test_unknown_key_is_not_found),
+		cmocka_unit_test(test_rows_are_in_the_order_of_the_table),
+		cmocka_unit_test(test_totals_are_those_of_nvidia_smi),
+		cmocka_unit_test(test_limits_are_those_of_the_compute_capability),
 		cmocka_unit_test(test_every_profile_is_a_possible_card),
 	};
 
