@@ -105,6 +105,18 @@ free_stretch:
 	return false;
 }
 
+/* From what is mapped, or NULL. */
+static struct sg_extent *take_chunk(struct sg_arena *arena, uint64_t size)
+{
+	const struct sg_node *lowest;
+
+	if (!arena->is_packed)
+		return sg_extents_take_high(&arena->chunks, size);
+	/* What is free are whole mappings; the lowest that fits is the lowest of its size. */
+	lowest = sg_tree_first_fit(&arena->chunks.free, size);
+	return lowest ? sg_extents_take_low(&arena->chunks, lowest->size) : NULL;
+}
+
 struct sg_extent *sg_arena_take(struct sg_arena *arena, uint64_t size)
 {
 	struct sg_extent *chunk;
@@ -113,7 +125,7 @@ struct sg_extent *sg_arena_take(struct sg_arena *arena, uint64_t size)
 	if (size > ((uint64_t)1 << 46))
 		return NULL;
 	size = (size + SG_ARENA_CHUNK - 1) & ~(SG_ARENA_CHUNK - 1);
-	chunk = sg_extents_take_high(&arena->chunks, size);
+	chunk = take_chunk(arena, size);
 	if (chunk)
 		return chunk;
 	/* Less than usual where address space is limited (ulimit -v). */
@@ -121,7 +133,7 @@ struct sg_extent *sg_arena_take(struct sg_arena *arena, uint64_t size)
 		stretch /= 2;
 	if (stretch <= size && !add_stretch(arena, size))
 		return NULL;
-	return sg_extents_take_high(&arena->chunks, size);
+	return take_chunk(arena, size);
 }
 
 void sg_arena_give(struct sg_arena *arena, struct sg_extent *chunk)

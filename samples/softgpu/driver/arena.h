@@ -7,7 +7,9 @@
  * Host memory behind simulated memory, and the addresses it has. An arena is a sparse memfd mapped
  * at as many addresses as are ever needed, so that handing out memory costs no system call and
  * untouched bytes cost nothing. Addresses go out as the real Linux driver does it: in chunks of 32
- * MiB, downwards. Addresses never run out; that the memory is used up is the card's business.
+ * MiB, downwards. In a packed arena a chunk is all there is room for, so that its owner, who fills
+ * chunks upwards, hands out one address behind the other, as drivers on Windows do. Addresses
+ * never run out; that the memory is used up is the card's business.
  *
  * Where a memfd of that size is not allowed (RLIMIT_FSIZE), anonymous memory takes its place.
  *
@@ -19,6 +21,7 @@ struct sg_arena {
 	const char *label;
 	int fd; /* -1: anonymous memory */
 	bool is_open;
+	bool is_packed; /* set by the owner before the first take */
 	uint64_t file_size;
 	struct sg_tree stretches; /* all addresses it has ever mapped */
 	struct sg_extents chunks;
@@ -33,7 +36,10 @@ struct sg_arena_place {
 /* label names the memory in /proc/PID/maps. Opens nothing yet. */
 void sg_arena_init(struct sg_arena *arena, const char *label);
 
-/* A chunk of at least that size (rounded up to 32 MiB), or NULL. Its bytes read as zero. */
+/*
+ * A chunk of at least that size (rounded up to 32 MiB; all of a mapping if packed), or NULL. Its
+ * bytes read as zero.
+ */
 struct sg_extent *sg_arena_take(struct sg_arena *arena, uint64_t size);
 void sg_arena_give(struct sg_arena *arena, struct sg_extent *chunk);
 

@@ -31,6 +31,8 @@ static int nr_contexts[SG_MAX_DEVICES];
 
 static void init_spaces(void)
 {
+	const bool is_packed = sg_config_get()->profile.addresses == SG_ADDRESSES_PACKED;
+
 	for (CUdevice d = 0; d < SG_MAX_DEVICES; d++) {
 		sg_space_init(&device_spaces[d], "softgpu-device", d, DEVICE_UNIT);
 		sg_space_init(&managed_spaces[d], "softgpu-managed", d, DEVICE_UNIT);
@@ -38,6 +40,8 @@ static void init_spaces(void)
 		sg_space_init(&array_spaces[d], "softgpu-array", d, DEVICE_UNIT);
 		/* Addresses alone: the pages behind them are charged by graph_memory.c. */
 		sg_space_init(&graph_spaces[d], "softgpu-graph", -1, DEVICE_UNIT);
+		device_spaces[d].arena.is_packed = is_packed;
+		managed_spaces[d].arena.is_packed = is_packed;
 		managed_spaces[d].is_host_visible = true;
 		managed_spaces[d].is_evictable = sg_config_get()->profile.has_oversubscription;
 		sg_space_set_victim(&managed_spaces[d]);
