@@ -111,6 +111,18 @@ bool sg_image_add_variable(struct sg_image *image, const char *name, size_t leng
 	return true;
 }
 
+const struct sg_image_kernel *sg_image_find_needs(const struct sg_image *image, const char *name)
+{
+	uint32_t number;
+
+	if (!image->needs)
+		return NULL;
+	number = sg_name_table_find(&image->kernels, name, strlen(name));
+	return number != SG_NAME_TABLE_NONE && image->needs[number].registers
+		       ? &image->needs[number]
+		       : NULL;
+}
+
 const struct sg_image_variable *sg_image_find_variable(const struct sg_image *image,
 						       const char *name)
 {
@@ -148,6 +160,14 @@ static int next_entry(const unsigned char **bytes, size_t *size, struct entry *e
 	return 1;
 }
 
+/* What the code was made of; where it does not say, of its own architecture. */
+static int get_ptx_version(const unsigned char *bytes, size_t size, int arch)
+{
+	int ptx_arch = sg_image_needs_get_ptx_arch(bytes, size);
+
+	return ptx_arch > 0 && ptx_arch <= arch ? ptx_arch : arch;
+}
+
 /* Whether a is the better code for the device; b may be of no kind. */
 static bool is_better(const struct entry *a, const struct entry *b, int cc)
 {
@@ -158,10 +178,18 @@ static bool is_better(const struct entry *a, const struct entry *b, int cc)
 	return a->arch > b->arch;
 }
 
+/* A cubin: names, then what the kernels need. */
+static CUresult read_cubin(struct sg_image *image, const unsigned char *bytes, size_t size)
+{
+	CUresult result = sg_image_elf_read(image, bytes, size);
+
+	return result == CUDA_SUCCESS ? sg_image_needs_read(image, bytes, size) : result;
+}
+
 static CUresult read_entry(struct sg_image *image, const struct entry *entry)
 {
 	if (entry->kind == ENTRY_ELF)
-		return sg_image_elf_read(image, entry->bytes, entry->size);
+		return read_cubin(image, entry->bytes, entry->size);
 	return sg_image_ptx_read(image, (const char *)entry->bytes,
 				 strnlen((const char *)entry->bytes, entry->size));
 }
@@ -190,6 +218,8 @@ static CUresult read_entries(struct sg_image *image, const unsigned char *bytes,
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	image->ptx_version = best.arch;
 	image->binary_version = best.kind == ENTRY_ELF ? best.arch : cc;
+	if (best.kind == ENTRY_ELF && !best.is_compressed)
+		image->ptx_version = get_ptx_version(best.bytes, best.size, best.arch);
 	if (!best.is_compressed)
 		return read_entry(image, &best);
 	if (readable.kind)
@@ -211,19 +241,38 @@ static CUresult read_fat(struct sg_image *image, const unsigned char *bytes, siz
 	return read_entries(image, bytes + header, entries, cc);
 }
 
+/* Our runtime's own images refer to a cubin in memory, which may be the very code they stand for.
+ */
+static CUresult read_origin(struct sg_image *image, const unsigned char *bytes, size_t size)
+{
+	const unsigned char *cubin;
+	size_t cubin_size;
+	bool has_code;
+
+	if (!sg_image_needs_find_cubin(bytes, size, &cubin, &cubin_size))
+		return CUDA_SUCCESS;
+	if (sg_image_elf_get_arch(cubin, cubin_size, &has_code) == image->binary_version)
+		image->ptx_version = get_ptx_version(cubin, cubin_size, image->binary_version);
+	return sg_image_needs_read(image, cubin, cubin_size);
+}
+
 static CUresult read_elf(struct sg_image *image, const unsigned char *bytes, size_t size, int cc)
 {
 	bool has_code;
 	int arch = sg_image_elf_get_arch(bytes, size, &has_code);
+	CUresult result;
 
 	if (!arch)
 		return CUDA_ERROR_INVALID_IMAGE;
 	if (has_code ? !elf_fits(arch, cc) : arch > cc)
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	image->ptx_version = arch;
-	/* Code of another major architecture would have been compiled on the spot, from PTX. */
+	image->ptx_version = get_ptx_version(bytes, size, arch);
+	/* Names alone: code of another major architecture would be compiled on the spot. */
 	image->binary_version = elf_fits(arch, cc) ? arch : cc;
-	return sg_image_elf_read(image, bytes, size);
+	result = read_cubin(image, bytes, size);
+	if (result == CUDA_SUCCESS && !has_code && size == SG_IMAGE_UNSIZED)
+		result = read_origin(image, bytes, size);
+	return result;
 }
 
 static CUresult read_ptx(struct sg_image *image, const char *text, size_t size, int cc)
@@ -291,5 +340,6 @@ void sg_image_close(struct sg_image *image)
 	free(image->variables);
 	sg_name_table_fini(&image->variable_names);
 	sg_name_table_fini(&image->kernels);
+	free(image->needs);
 	free(image);
 }

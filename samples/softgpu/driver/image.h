@@ -6,7 +6,8 @@
 
 /*
  * Device images: what cuModuleLoadData and its like are given. Kernels do not run, so of an image
- * only the names of its kernels matter, and its variables: name, size, initial bytes.
+ * only the names of its kernels matter, what they need of a multiprocessor, and its variables:
+ * name, size, initial bytes.
  *
  *   cubin        ELF64 of machine 190
  *   PTX          text that begins, after white space and comments, with ".version"
@@ -24,11 +25,21 @@ struct sg_image_variable {
 	bool is_managed;
 };
 
+/* What the compiler says that a kernel needs. */
+struct sg_image_kernel {
+	int registers;   /* of a thread; 0: nothing is known of this kernel */
+	int shared_size; /* bytes of a block, fixed */
+	int local_size;  /* bytes of a thread */
+	int max_threads; /* of a block, by __launch_bounds__; 0: no limit of its own */
+};
+
 struct sg_image {
 	int ptx_version;    /* architecture the code was written for, 90 for sm_90 */
 	int binary_version; /* architecture of the machine code; of PTX, the device's own */
 	bool is_opaque;     /* compressed: nothing is known of its names */
 	struct sg_name_table kernels;
+	struct sg_image_kernel *needs; /* by number of the kernel; NULL: nothing is known */
+	int constant_size;             /* bytes of __constant__ variables */
 	struct sg_name_table variable_names;
 	struct sg_image_variable *variables; /* by number of the name */
 	/* What the variables need, one block for device memory and one for managed. */
@@ -47,6 +58,9 @@ struct sg_image {
  */
 SG_MUST_USE CUresult sg_image_open(struct sg_image **image, const void *bytes, size_t size, int cc);
 void sg_image_close(struct sg_image *image);
+
+/* What a kernel needs, or NULL if nothing is known of it. */
+const struct sg_image_kernel *sg_image_find_needs(const struct sg_image *image, const char *name);
 
 /* A variable by name, or NULL. */
 const struct sg_image_variable *sg_image_find_variable(const struct sg_image *image,

@@ -5,8 +5,12 @@
 #include "device_attribute.h"
 #include "object.h"
 
-/* What every kernel uses, for lack of a compiler's word: enough to make occupancy plausible. */
+/* What a kernel uses, for lack of a compiler's word: enough to make occupancy plausible. */
 #define REGISTERS_PER_THREAD 32
+
+/* A multiprocessor hands out registers to warps, in units, and has four parts that take warps. */
+#define REGISTER_UNIT 256
+#define WARP_UNIT     4
 
 struct sg_kernel_settings {
 	_Atomic unsigned is_set; /* bit per attribute */
@@ -66,6 +70,56 @@ static bool find_setting(struct sg_kernel *kernel, CUfunction_attribute attribut
 	return true;
 }
 
+/* What the image says, or what is as good as nothing. */
+static struct sg_image_kernel get_needs(const struct sg_kernel *kernel)
+{
+	const struct sg_image_kernel *known =
+		sg_image_find_needs(kernel->module->image, kernel->name);
+
+	return known ? *known : (struct sg_image_kernel){.registers = REGISTERS_PER_THREAD};
+}
+
+/* By the bounds it was compiled with, or else by its registers. */
+static int get_max_threads(const struct sg_image_kernel *needs)
+{
+	int per_warp = (needs->registers * SG_WARP_SIZE + REGISTER_UNIT - 1) / REGISTER_UNIT *
+		       REGISTER_UNIT;
+	int warps = sg_config_get()->profile.registers_per_block / per_warp / WARP_UNIT * WARP_UNIT;
+	int threads = warps * SG_WARP_SIZE;
+
+	if (needs->max_threads)
+		return needs->max_threads;
+	return threads < SG_MAX_THREADS_PER_BLOCK ? threads : SG_MAX_THREADS_PER_BLOCK;
+}
+
+/* What is left of the shared memory of a block for what is asked for at the launch. */
+static int get_dynamic_shared(const struct sg_kernel *kernel, int shared_size)
+{
+	int left = shared_size - get_needs(kernel).shared_size;
+
+	return left > 0 ? left : 0;
+}
+
+static int get_known(const struct sg_kernel *kernel, CUfunction_attribute attribute)
+{
+	const struct sg_image_kernel needs = get_needs(kernel);
+
+	switch (attribute) {
+	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+		return get_max_threads(&needs);
+	case CU_FUNC_ATTRIBUTE_NUM_REGS:
+		return needs.registers;
+	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+		return needs.shared_size;
+	case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+		return needs.local_size;
+	case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+		return kernel->module->image->constant_size;
+	default:
+		return 0;
+	}
+}
+
 int sg_kernel_get_attribute(struct sg_kernel *kernel, CUfunction_attribute attribute,
 			    CUdevice device)
 {
@@ -78,31 +132,28 @@ int sg_kernel_get_attribute(struct sg_kernel *kernel, CUfunction_attribute attri
 	    find_setting(kernel->library_kernel, attribute, device, &value))
 		return value;
 	switch (attribute) {
-	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		return SG_MAX_THREADS_PER_BLOCK;
-	case CU_FUNC_ATTRIBUTE_NUM_REGS:
-		return REGISTERS_PER_THREAD;
 	case CU_FUNC_ATTRIBUTE_PTX_VERSION:
 		return kernel->module->image->ptx_version;
 	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
 		return kernel->module->image->binary_version;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		return sg_config_get()->profile.shared_per_block;
+		return get_dynamic_shared(kernel, sg_config_get()->profile.shared_per_block);
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return CU_SHAREDMEM_CARVEOUT_DEFAULT;
 	default:
-		return 0;
+		return get_known(kernel, attribute);
 	}
 }
 
 /* Whether a program may set an attribute to a value. All others are read-only. */
-static bool is_settable(CUfunction_attribute attribute, int value)
+static bool is_settable(const struct sg_kernel *kernel, CUfunction_attribute attribute, int value)
 {
 	const struct sg_profile *profile = &sg_config_get()->profile;
 
 	switch (attribute) {
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		return value >= 0 && value <= profile->shared_per_block_optin;
+		return value >= 0 &&
+		       value <= get_dynamic_shared(kernel, profile->shared_per_block_optin);
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return value >= CU_SHAREDMEM_CARVEOUT_DEFAULT &&
 		       value <= CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
@@ -142,7 +193,7 @@ static CUresult set_attribute(struct sg_kernel *kernel, CUfunction_attribute att
 {
 	struct sg_kernel_settings *settings;
 
-	if (!is_settable(attribute, value))
+	if (!is_settable(kernel, attribute, value))
 		return CUDA_ERROR_INVALID_VALUE;
 	settings = get_settings(kernel);
 	if (!settings)

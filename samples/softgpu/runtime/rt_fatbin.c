@@ -22,6 +22,7 @@
 #define ENTRY_SIZE_OFFSET   8
 #define ENTRY_ARCH_OFFSET   28
 
+/* In order of preference. */
 enum entry_kind {
 	KIND_PTX = 1,
 	KIND_ELF = 2,
@@ -118,32 +119,46 @@ static bool open_container(const void *address, const unsigned char **first,
 	return true;
 }
 
+/* Of two that run; the second may be none at all. */
+static bool is_better(const struct entry *entry, const struct entry *than)
+{
+	return entry->kind == than->kind ? entry->arch > than->arch : entry->kind > than->kind;
+}
+
+static void fill_choice(struct sg_rt_fatbin_choice *choice, const struct entry *best,
+			const struct entry *readable, unsigned device_arch)
+{
+	*choice = (struct sg_rt_fatbin_choice){
+		.arch = best->kind == KIND_ELF ? best->arch : device_arch,
+		.ptx_arch = best->arch,
+		.cubin = readable->payload,
+		.cubin_size = readable->payload_size,
+	};
+}
+
 enum sg_rt_fatbin_fit sg_rt_fatbin_choose(const void *wrapper, unsigned device_arch,
 					  struct sg_rt_fatbin_choice *choice)
 {
-	struct sg_rt_fatbin_choice best = {0};
+	struct entry entry, best = {0}, readable = {0};
 	enum sg_rt_fatbin_fit fit = SG_RT_FATBIN_UNREADABLE;
 	const unsigned char *p, *end;
-	struct entry entry;
 
 	if (!open_container(wrapper, &p, &end))
 		return SG_RT_FATBIN_UNREADABLE;
 	for (; read_entry(p, end, &entry); p = entry.payload + entry.payload_size) {
 		if (entry.kind != KIND_PTX && entry.kind != KIND_ELF)
 			continue; /* other intermediate forms say nothing here */
-		if (!best.cubin && is_cubin(&entry)) {
-			best.cubin = entry.payload;
-			best.cubin_size = entry.payload_size;
-		}
+		if (!readable.payload && is_cubin(&entry))
+			readable = entry;
 		if (fit == SG_RT_FATBIN_UNREADABLE)
 			fit = SG_RT_FATBIN_NO_IMAGE;
 		if (!runs_on(&entry, device_arch))
 			continue;
 		fit = SG_RT_FATBIN_FITS;
-		if (entry.arch > best.arch)
-			best.arch = entry.arch;
+		if (is_better(&entry, &best))
+			best = entry;
 	}
 	if (fit == SG_RT_FATBIN_FITS)
-		*choice = best;
+		fill_choice(choice, &best, is_cubin(&best) ? &best : &readable, device_arch);
 	return fit;
 }

@@ -10,11 +10,16 @@ enum sg_rt_fatbin_fit {
 	SG_RT_FATBIN_NO_IMAGE,   /* made for other devices only */
 };
 
+/*
+ * Machine code goes before PTX, whatever their architectures; the newest of a kind before others.
+ * PTX would be compiled for the device.
+ */
 struct sg_rt_fatbin_choice {
-	unsigned arch; /* 75, 90, ...: the newest architecture the device can run */
+	unsigned arch;     /* 75, 90, ...: of the machine code that would run */
+	unsigned ptx_arch; /* what it was made of */
 	/*
-	 * An image that is not compressed, of any architecture, or NULL: variables start with the
-	 * same values on all of them. Not copied.
+	 * An image that is not compressed: the chosen one if that can be, else one of any
+	 * architecture (variables start with the same values on all of them), or NULL. Not copied.
 	 */
 	const void *cubin;
 	size_t cubin_size;

@@ -7,7 +7,9 @@
  * Image: ELF header, section names, symbol names, symbols, .nv.global.init, .nv.constant3, section
  * headers. Kernels are in an empty .text, variables without a value in .nv.global, which takes no
  * room. Architecture and ABI are told as in images up to CUDA 12 (ABI version 7): e_flags holds the
- * architecture in its lowest byte, and that of the PTX in its third.
+ * architecture in its lowest byte, and that of the PTX in its third. What registers and memory a
+ * kernel takes is not registered, either: .softgpu.cubin holds address and size of a cubin that
+ * tells, both 0 if there is none.
  */
 #include "rt_image.h"
 
@@ -32,12 +34,13 @@ enum section {
 	SECTION_TEXT,
 	SECTION_INIT,
 	SECTION_CONSTANT,
+	SECTION_CUBIN,
 	SECTION_GLOBAL,
 	NR_SECTIONS,
 };
 
 static const char section_names[] = "\0.shstrtab\0.strtab\0.symtab\0.text\0.nv.global.init\0"
-				    ".nv.constant3\0.nv.global";
+				    ".nv.constant3\0.nv.global\0.softgpu.cubin";
 
 /* Offsets into section_names, types and flags, by enum section. */
 static const struct {
@@ -51,6 +54,7 @@ static const struct {
 	[SECTION_TEXT] = {27, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR},
 	[SECTION_INIT] = {33, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE},
 	[SECTION_CONSTANT] = {49, SHT_PROGBITS, SHF_ALLOC},
+	[SECTION_CUBIN] = {74, SHT_PROGBITS, 0},
 	[SECTION_GLOBAL] = {63, SHT_NOBITS, SHF_ALLOC | SHF_WRITE},
 };
 
@@ -234,6 +238,7 @@ static bool lay_out(struct layout *layout, const struct sg_rt_image_symbol *symb
 			return false;
 	}
 	layout->size[SECTION_SYMTAB] = (nr_symbols + 1) * sizeof(Elf64_Sym);
+	layout->size[SECTION_CUBIN] = 2 * sizeof(uint64_t);
 	for (i = SECTION_SHSTRTAB; i < NR_SECTIONS; i++) {
 		if (!align_up(&end, i == SECTION_SHSTRTAB || i == SECTION_STRTAB ? 1 : 8))
 			return false;
@@ -248,14 +253,15 @@ static bool lay_out(struct layout *layout, const struct sg_rt_image_symbol *symb
 	return !__builtin_add_overflow(end, NR_SECTIONS * sizeof(Elf64_Shdr), &layout->total);
 }
 
-static void put_header(unsigned char *image, const struct layout *layout, unsigned arch)
+static void put_header(unsigned char *image, const struct layout *layout,
+		       const struct sg_rt_image_code *code)
 {
 	Elf64_Ehdr header = {
 		.e_type = ET_EXEC,
 		.e_machine = EM_CUDA,
 		.e_version = EV_CURRENT,
 		.e_shoff = layout->headers,
-		.e_flags = (arch & 0xff) | FLAG_64_BIT | (arch & 0xff) << 16,
+		.e_flags = (code->arch & 0xff) | FLAG_64_BIT | (code->ptx_arch & 0xff) << 16,
 		.e_ehsize = sizeof(Elf64_Ehdr),
 		.e_shentsize = sizeof(Elf64_Shdr),
 		.e_shnum = NR_SECTIONS,
@@ -329,8 +335,16 @@ static void put_symbols(unsigned char *image, const struct layout *layout,
 	}
 }
 
-void *sg_rt_image_build(const struct sg_rt_image_symbol *symbols, size_t nr_symbols, unsigned arch,
-			size_t *image_size)
+static void put_cubin(unsigned char *image, const struct layout *layout,
+		      const struct sg_rt_image_code *code)
+{
+	uint64_t words[2] = {(uintptr_t)code->cubin, code->cubin ? code->cubin_size : 0};
+
+	memcpy(image + layout->offset[SECTION_CUBIN], words, sizeof(words));
+}
+
+void *sg_rt_image_build(const struct sg_rt_image_symbol *symbols, size_t nr_symbols,
+			const struct sg_rt_image_code *code, size_t *image_size)
 {
 	struct layout layout;
 	unsigned char *image;
@@ -340,7 +354,8 @@ void *sg_rt_image_build(const struct sg_rt_image_symbol *symbols, size_t nr_symb
 	image = calloc(1, layout.total);
 	if (!image)
 		return NULL;
-	put_header(image, &layout, arch);
+	put_header(image, &layout, code);
+	put_cubin(image, &layout, code);
 	put_sections(image, &layout);
 	put_symbols(image, &layout, symbols, nr_symbols);
 	*image_size = layout.total;

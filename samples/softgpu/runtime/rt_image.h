@@ -25,12 +25,22 @@ struct sg_rt_image_symbol {
 void sg_rt_image_find_values(struct sg_rt_image_symbol *symbols, size_t nr_symbols,
 			     const void *cubin, size_t cubin_size);
 
+/* The code that an image stands for. */
+struct sg_rt_image_code {
+	unsigned arch;     /* 90 for sm_90 */
+	unsigned ptx_arch; /* what that was made of */
+	/* A cubin with the same kernels, in memory, or NULL: the driver reads what they need. */
+	const void *cubin;
+	size_t cubin_size;
+};
+
 /*
- * Build a device image (ELF64, EM_CUDA) that defines the symbols for an architecture (90 for
- * sm_90). Returns malloc'ed memory, to be freed by the caller, or NULL when there is none or the
- * sizes do not fit. The image refers to nothing outside itself.
+ * Build a device image (ELF64, EM_CUDA) that defines the symbols for an architecture. Returns
+ * malloc'ed memory, to be freed by the caller, or NULL when there is none or the sizes do not
+ * fit. The image refers to nothing outside itself but the cubin, which must be there when it is
+ * loaded.
  */
-void *sg_rt_image_build(const struct sg_rt_image_symbol *symbols, size_t nr_symbols, unsigned arch,
-			size_t *image_size);
+void *sg_rt_image_build(const struct sg_rt_image_symbol *symbols, size_t nr_symbols,
+			const struct sg_rt_image_code *code, size_t *image_size);
 
 #endif

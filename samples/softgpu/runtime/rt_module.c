@@ -68,10 +68,11 @@ static cudaError_t device_arch(unsigned *arch)
 	return error;
 }
 
-static cudaError_t load_image(const struct symbol_list *list, unsigned arch, CUlibrary *library)
+static cudaError_t load_image(const struct symbol_list *list, const struct sg_rt_image_code *code,
+			      CUlibrary *library)
 {
 	size_t size;
-	void *image = sg_rt_image_build(list->symbols, list->nr_symbols, arch, &size);
+	void *image = sg_rt_image_build(list->symbols, list->nr_symbols, code, &size);
 	cudaError_t error;
 
 	if (!image)
@@ -86,21 +87,18 @@ static cudaError_t load_fatbin(struct sg_rt_fatbin *fatbin, CUlibrary *library)
 {
 	struct sg_rt_fatbin_choice choice = {0};
 	struct symbol_list list = {0};
+	struct sg_rt_image_code code;
 	cudaError_t error;
 	unsigned arch;
 
 	error = device_arch(&arch);
 	if (error)
 		return error;
-	switch (sg_rt_fatbin_choose(sg_rt_registry_wrapper(fatbin), arch, &choice)) {
-	case SG_RT_FATBIN_NO_IMAGE:
+	choice.arch = arch; /* unreadable: as if made for the device */
+	choice.ptx_arch = arch;
+	if (sg_rt_fatbin_choose(sg_rt_registry_wrapper(fatbin), arch, &choice) ==
+	    SG_RT_FATBIN_NO_IMAGE)
 		return cudaErrorNoKernelImageForDevice;
-	case SG_RT_FATBIN_FITS:
-		arch = choice.arch;
-		break;
-	case SG_RT_FATBIN_UNREADABLE:
-		break; /* as if made for the device */
-	}
 	sg_rt_registry_visit(fatbin, add_symbol, &list);
 	if (list.failed) {
 		error = cudaErrorMemoryAllocation;
@@ -109,7 +107,9 @@ static cudaError_t load_fatbin(struct sg_rt_fatbin *fatbin, CUlibrary *library)
 	if (choice.cubin)
 		sg_rt_image_find_values(list.symbols, list.nr_symbols, choice.cubin,
 					choice.cubin_size);
-	error = load_image(&list, arch, library);
+	code = (struct sg_rt_image_code){choice.arch, choice.ptx_arch, choice.cubin,
+					 choice.cubin_size};
+	error = load_image(&list, &code, library);
 free_symbols:
 	free(list.symbols);
 	return error;

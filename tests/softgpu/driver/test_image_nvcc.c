@@ -98,6 +98,41 @@ static void test_cubins_are_read(void **state)
 	assert_int_equal(open_image(&image, "sample_90.cubin", 80), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
+static void test_cubins_tell_what_they_were_made_of(void **state)
+{
+	(void)state;
+	expect_image("sample_80_86.cubin", 89, 80, 86);
+	expect_image("sample_80_86.cubin", 86, 80, 86);
+}
+
+/* first() has 400 bytes of shared memory on every architecture. */
+static void test_cubins_tell_what_kernels_need(void **state)
+{
+	static const struct {
+		const char *name;
+		int cc;
+	} cubins[] = {{"sample_80.cubin", 80}, {"sample_90.cubin", 90}, {"sample_100.cubin", 100},
+		      {"sample.fatbin", 80},   {"sample.fatbin", 90},   {"sample.fatbin", 120}};
+
+	(void)state;
+	for (size_t i = 0; i < SG_LENGTH(cubins); i++) {
+		const struct sg_image_kernel *first, *second;
+		struct sg_image *image;
+
+		assert_int_equal(open_image(&image, cubins[i].name, cubins[i].cc), CUDA_SUCCESS);
+		first = sg_image_find_needs(image, "first");
+		second = sg_image_find_needs(image, "_Z6secondIfEvPT_");
+		assert_non_null(first);
+		assert_non_null(second);
+		assert_in_range(first->registers, 4, 64);
+		assert_in_range(second->registers, 4, 64);
+		assert_int_equal(first->shared_size, 400);
+		assert_int_equal(second->shared_size, 0);
+		assert_int_equal(image->constant_size, 32);
+		sg_image_close(image);
+	}
+}
+
 static void test_relocatable_cubins_are_read(void **state)
 {
 	(void)state;
@@ -175,6 +210,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cubins_are_read),
+		cmocka_unit_test(test_cubins_tell_what_they_were_made_of),
+		cmocka_unit_test(test_cubins_tell_what_kernels_need),
 		cmocka_unit_test(test_relocatable_cubins_are_read),
 		cmocka_unit_test(test_ptx_is_read),
 		cmocka_unit_test(test_fat_binaries_are_read),

@@ -39,6 +39,9 @@ set(e2e_files)
 # e2e_compile(out source flag...): the object file of a .cu file.
 function(e2e_compile out source)
 	set(object ${e2e_out}/${source}.o)
+	if("-gencode" IN_LIST ARGN) # knows its architectures itself
+		list(REMOVE_ITEM nvcc_flags -arch=sm_${e2e_arch})
+	endif()
 	add_custom_command(OUTPUT ${object}
 		COMMAND ${VS_NVCC} ${nvcc_flags} ${ARGN} -MD -MF ${object}.d
 			-c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
@@ -131,6 +134,20 @@ e2e_program(e2e_arrays ENV SOFTGPU_DEVICES=2)
 e2e_program(e2e_exhaust ENV SOFTGPU_MEMORY=1G)
 e2e_program(e2e_no_image ENV SOFTGPU_CC=80)
 e2e_program(e2e_no_room ENV SOFTGPU_MEMORY=1G)
+# Architectures as wheels have them: which one a card takes decides what libraries do.
+e2e_program(e2e_attributes FLAGS -no-compress
+	-gencode arch=compute_75,code=sm_75 -gencode arch=compute_80,code=sm_80
+	-gencode arch=compute_80,code=sm_86 -gencode arch=compute_90,code=[sm_90,compute_90]
+	ENV E2E_BINARY=90 E2E_PTX=90)
+foreach(card t4:75:75 a100-80g:80:80 rtx3090:86:80 l4:86:80 rtx4090:86:80 h200:90:90 b200:100:90)
+	string(REPLACE ":" ";" card ${card})
+	list(GET card 0 profile)
+	list(GET card 1 binary)
+	list(GET card 2 ptx)
+	vs_register_test(NAME e2e_attributes.${profile} COMMAND ${e2e_out}/e2e_attributes.path
+		ENV SOFTGPU_PROFILE=${profile} E2E_STANDINS=${VS_SOFTGPU_OUT} E2E_RUNTIME=shared
+			E2E_BINARY=${binary} E2E_PTX=${ptx})
+endforeach()
 e2e_program(e2e_modules SOURCES e2e_modules_left.cu e2e_modules_right.cu)
 e2e_program(e2e_relocatable FLAGS -rdc=true SOURCES e2e_relocatable_other.cu)
 

@@ -57,7 +57,7 @@ static void test_an_image_of_any_architecture_is_given_for_its_values(void **sta
 	assert_null(choice.cubin);
 	add_elf(75);
 	assert_int_equal(choose(90), SG_RT_FATBIN_FITS);
-	assert_int_equal(choice.arch, 75);
+	assert_int_equal(choice.ptx_arch, 75);
 	assert_int_equal(((const unsigned char *)choice.cubin)[100], 75);
 	assert_int_equal(choice.cubin_size, 256);
 }
@@ -70,7 +70,32 @@ static void test_machine_code_runs_within_its_major_version_only(void **state)
 	assert_int_equal(choose(80), SG_RT_FATBIN_NO_IMAGE);
 	fake_fatbin_add(&fatbin, FAKE_PTX, 75, "", 1);
 	assert_int_equal(choose(90), SG_RT_FATBIN_FITS);
-	assert_int_equal(choice.arch, 75);
+	assert_int_equal(choice.arch, 90); /* compiled for the device */
+	assert_int_equal(choice.ptx_arch, 75);
+}
+
+static void test_machine_code_goes_before_newer_ptx(void **state)
+{
+	(void)state;
+	fake_fatbin_add(&fatbin, FAKE_PTX, 89, "", 1);
+	add_elf(80);
+	fake_fatbin_add(&fatbin, FAKE_PTX, 75, "", 1);
+	assert_int_equal(choose(89), SG_RT_FATBIN_FITS);
+	assert_int_equal(choice.arch, 80);
+	assert_int_equal(choice.ptx_arch, 80);
+	assert_int_equal(choose(90), SG_RT_FATBIN_FITS);
+	assert_int_equal(choice.arch, 90);
+	assert_int_equal(choice.ptx_arch, 89);
+}
+
+static void test_chosen_image_goes_before_other_readable_ones(void **state)
+{
+	(void)state;
+	add_elf(80);
+	add_elf(86);
+	add_elf(90);
+	assert_int_equal(choose(89), SG_RT_FATBIN_FITS);
+	assert_int_equal(((const unsigned char *)choice.cubin)[100], 86);
 }
 
 static void test_code_for_newer_devices_does_not_run(void **state)
@@ -161,6 +186,9 @@ int main(void)
 		cmocka_unit_test_setup(test_an_image_of_any_architecture_is_given_for_its_values,
 				       start_empty),
 		cmocka_unit_test_setup(test_machine_code_runs_within_its_major_version_only,
+				       start_empty),
+		cmocka_unit_test_setup(test_machine_code_goes_before_newer_ptx, start_empty),
+		cmocka_unit_test_setup(test_chosen_image_goes_before_other_readable_ones,
 				       start_empty),
 		cmocka_unit_test_setup(test_code_for_newer_devices_does_not_run, start_empty),
 		cmocka_unit_test_setup(test_compressed_code_has_an_architecture_but_no_image,

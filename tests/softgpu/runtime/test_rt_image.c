@@ -24,6 +24,9 @@ static const struct sg_rt_image_symbol example[] = {
 	{"_Z5otherv", SG_RT_IMAGE_KERNEL, 0, NULL},
 };
 
+static const struct sg_rt_image_code code_86 = {86, 80, example, sizeof(example)};
+static const struct sg_rt_image_code code_90 = {90, 90, NULL, 123};
+
 #define NR_EXAMPLE (sizeof(example) / sizeof(example[0]))
 
 static Elf64_Shdr get_section(const unsigned char *image, size_t index)
@@ -87,7 +90,7 @@ static void assert_in_section(const unsigned char *image, const Elf64_Sym *symbo
 
 static unsigned char *build_example(size_t *size)
 {
-	unsigned char *image = sg_rt_image_build(example, NR_EXAMPLE, 86, size);
+	unsigned char *image = sg_rt_image_build(example, NR_EXAMPLE, &code_86, size);
 
 	assert_non_null(image);
 	return image;
@@ -105,7 +108,7 @@ static void test_image_is_an_elf_of_cuda_for_the_architecture(void **state)
 	assert_int_equal(header.e_ident[EI_CLASS], ELFCLASS64);
 	assert_int_equal(header.e_machine, 190);
 	assert_int_equal(header.e_flags & 0xff, 86);
-	assert_int_equal(header.e_flags >> 16 & 0xff, 86);
+	assert_int_equal(header.e_flags >> 16 & 0xff, 80);
 	assert_true(header.e_ident[EI_ABIVERSION] < 8); /* or the flags would mean other things */
 	assert_true(header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr) <= size);
 	free(image);
@@ -123,6 +126,27 @@ static void test_sections_lie_inside_the_image(void **state)
 		if (section.sh_type != SHT_NOBITS)
 			assert_true(section.sh_offset + section.sh_size <= size);
 	}
+	free(image);
+}
+
+static void test_cubin_is_told_by_its_place_in_memory(void **state)
+{
+	size_t size;
+	unsigned char *image = build_example(&size);
+	Elf64_Shdr section = find_section(image, ".softgpu.cubin");
+	uint64_t words[2];
+
+	(void)state;
+	assert_int_equal(section.sh_size, sizeof(words));
+	memcpy(words, image + section.sh_offset, sizeof(words));
+	assert_int_equal(words[0], (uintptr_t)example);
+	assert_int_equal(words[1], sizeof(example));
+	free(image);
+	image = sg_rt_image_build(example, NR_EXAMPLE, &code_90, &size);
+	section = find_section(image, ".softgpu.cubin");
+	memcpy(words, image + section.sh_offset, sizeof(words));
+	assert_int_equal(words[0], 0);
+	assert_int_equal(words[1], 0); /* no cubin has no size */
 	free(image);
 }
 
@@ -184,7 +208,7 @@ static void test_variables_do_not_overlap(void **state)
 static void test_an_empty_registration_makes_an_empty_image(void **state)
 {
 	size_t size;
-	unsigned char *image = sg_rt_image_build(NULL, 0, 90, &size);
+	unsigned char *image = sg_rt_image_build(NULL, 0, &code_90, &size);
 	Elf64_Shdr table;
 
 	(void)state;
@@ -207,9 +231,9 @@ static void test_variables_larger_than_memory_make_no_image(void **state)
 	void *image;
 
 	(void)state;
-	assert_null(sg_rt_image_build(symbols, 2, 90, &size));
-	assert_null(sg_rt_image_build(symbols, 1, 90, &size));
-	image = sg_rt_image_build(globals, 1, 90, &size);
+	assert_null(sg_rt_image_build(symbols, 2, &code_90, &size));
+	assert_null(sg_rt_image_build(symbols, 1, &code_90, &size));
+	image = sg_rt_image_build(globals, 1, &code_90, &size);
 	assert_non_null(image);
 	assert_true(size < 4096);
 	free(image);
@@ -308,7 +332,7 @@ static void test_thousands_of_symbols_make_one_image(void **state)
 		snprintf(names[i], sizeof(names[i]), "_Z6kernel%zu", i);
 		symbols[i].name = names[i];
 	}
-	image = sg_rt_image_build(symbols, COUNT, 90, &size);
+	image = sg_rt_image_build(symbols, COUNT, &code_90, &size);
 	assert_non_null(image);
 	table = find_section(image, ".symtab");
 	assert_int_equal(table.sh_size, (COUNT + 1) * sizeof(Elf64_Sym));
@@ -322,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_image_is_an_elf_of_cuda_for_the_architecture),
+		cmocka_unit_test(test_cubin_is_told_by_its_place_in_memory),
 		cmocka_unit_test(test_sections_lie_inside_the_image),
 		cmocka_unit_test(test_kernels_are_global_functions_that_may_be_launched),
 		cmocka_unit_test(test_variables_have_their_sizes_and_values),

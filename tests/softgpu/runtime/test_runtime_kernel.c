@@ -44,6 +44,8 @@ static void register_function(const char *host, const char *name)
 			       NULL, NULL);
 }
 
+static const struct sg_rt_image_code old_code = {.arch = 50, .ptx_arch = 50};
+
 /* Machine code that gives counter its initial value, and PTX for older devices. */
 static void add_code(void)
 {
@@ -54,7 +56,7 @@ static void add_code(void)
 	void *image;
 
 	assert_success(cudaGetDeviceProperties(&prop, 0));
-	image = sg_rt_image_build(symbols, 1, 50, &size);
+	image = sg_rt_image_build(symbols, 1, &old_code, &size);
 	assert_non_null(image);
 	fake_fatbin_add(&fatbin, FAKE_PTX, 50, "", 1);
 	fake_fatbin_add(&fatbin, FAKE_ELF, (uint32_t)(prop.major * 10), image, size);
@@ -445,7 +447,7 @@ static void test_a_library_gives_its_kernels_and_variables(void **state)
 	size_t size;
 
 	(void)state;
-	image = sg_rt_image_build(symbols, 3, 50, &size);
+	image = sg_rt_image_build(symbols, 3, &old_code, &size);
 	assert_non_null(image);
 	assert_success(cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
 	free(image);
