@@ -42,8 +42,10 @@ static const struct vs_option own_options[] = {
 		    "gets the name and others FILE.PID; an older trace of that name is\n"
 		    "replaced when there is a new one, any other file never\n"
 		    "(standard: PROGRAM.PID.vscope in the current folder)"},
-	[SOFTGPU] = {"softgpu", 0, "[=SIZE]",
-		     "on a simulated GPU, with that much memory (8G, 512M)"},
+	[SOFTGPU] = {"softgpu", 0, "[=CARD]",
+		     "on a simulated GPU: with that much memory (8G, 512M), or as a card\n"
+		     "that softgpu-run --list names (rtx4090), several of them (h100-80gx8),\n"
+		     "with figures of one's own (a100-80g,memory=40G)"},
 	[STACK_DEPTH] = {"stack-depth", 0, "N", "at most N frames of each stack, 1 to 512"},
 	[NO_STACKS] = {"no-stacks", 0, NULL, "do not record who asked for memory"},
 	[FREE_STACKS] = {"free-stacks", 0, NULL,

@@ -1,7 +1,7 @@
 #include "run_softgpu.h"
 
 #include <limits.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "options.h"
+#include "run_card.h"
 #include "run_environment.h"
 #include "run_program.h"
 
@@ -20,24 +20,6 @@
 #define STATIC_TLS    "glibc.rtld.optional_static_tls"
 #define USUAL_RESERVE 65536u
 #define TSAN_RESERVE  4194304u
-
-#define LEAST_MEMORY (2ull << 20) /* one page */
-#define MOST_MEMORY  (1ull << 59)
-
-static int set_memory(const char *memory)
-{
-	uint64_t size;
-
-	if (vs_options_parse_size(&size, memory) || size > MOST_MEMORY)
-		return vs_command_fail_usage(
-			&vs_cmd_run, "--softgpu: '%s' is not a size (8G, 512M, 1.5G, bytes)",
-			memory);
-	if (size < LEAST_MEMORY)
-		return vs_command_fail_usage(
-			&vs_cmd_run, "--softgpu: '%s' is too small, the least is %llu bytes",
-			memory, LEAST_MEMORY);
-	return vs_run_environment_set("SOFTGPU_MEMORY", memory);
-}
 
 /* Folder of the stand-ins. */
 static int find_folder(char folder[PATH_MAX], const char *libdir)
@@ -101,15 +83,17 @@ static int set_reserve(const char *program)
 	return status;
 }
 
-int vs_run_softgpu_set_up(const char *libdir, const char *memory, const char *program)
+int vs_run_softgpu_set_up(const char *libdir, const char *card, const char *program)
 {
 	char folder[PATH_MAX], library[PATH_MAX + 32];
 	int status = 0;
 
-	if (memory)
-		status = set_memory(memory);
+	if (card && vs_run_card_is_size(card))
+		status = vs_run_card_set_memory(card);
 	if (!status)
 		status = find_folder(folder, libdir);
+	if (!status && card && !vs_run_card_is_size(card))
+		status = vs_run_card_set_profile(folder, card);
 	if (!status)
 		status = set_card();
 	if (!status)

@@ -7,11 +7,10 @@
  * Puts the simulated GPU in front of the command, by the environment: what softgpu-run does
  * (samples/softgpu/softgpu-run, docs/softgpu.md). tests/cli/test_run_softgpu.sh compares the two.
  *
- * libdir: vramscope's own folder of libraries; SOFTGPU_LIBDIR goes before it. memory: of each
- * device, as the user wrote it, or NULL. program: the file that will be started. Changes our own
+ * libdir: vramscope's own folder of libraries; SOFTGPU_LIBDIR goes before it. card: as the user
+ * wrote it (run_card.h), or NULL. program: the file that will be started. Changes our own
  * environment. Returns 0, or an exit status after one line on stderr.
  */
-VS_MUST_CHECK int vs_run_softgpu_set_up(const char *libdir, const char *memory,
-					const char *program);
+VS_MUST_CHECK int vs_run_softgpu_set_up(const char *libdir, const char *card, const char *program);
 
 #endif

@@ -70,7 +70,9 @@ case_usage_errors() {
 	v run -o '' true
 	v run -o '%d.vscope' true
 	v run -x true
-	v run --softgpu=lots true
+	SOFTGPU_LIBDIR=$STANDINS v run --softgpu=lots true
+	SOFTGPU_LIBDIR=$STANDINS v run --softgpu=t4,sms=none true
+	v run --softgpu=8X true
 	v run --softgpu=1M true
 	v run --json true
 }

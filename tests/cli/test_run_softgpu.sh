@@ -44,6 +44,31 @@ test_memory() {
 	SOFTGPU_MEMORY=3G same_as -m 4096M -- --softgpu=4096M -- bash -c "$show"
 }
 
+test_profiles() {
+	local card
+
+	for card in rtx4090 rtx4090x2 h100-80gx8 b200,memory=4G a100-40gx3,cc=8.6,sms=98,shared-per-sm=64K \
+		softgpu,addresses=packed,ecc=0,pci-id=0x2330; do
+		same_as -p "$card" -- --softgpu="$card" -- bash -c "$show"
+	done
+	SOFTGPU_MEMORY=3G same_as -p t4 -- --softgpu=t4 -- bash -c "$show"
+	SOFTGPU_PROFILE=t4 same_as -- --softgpu -- bash -c "$show"
+}
+
+test_same_cards_are_refused() {
+	local card theirs
+
+	for card in rtx5090 x2 t4x t4x17 t4x99999999999 t4, t4,, t4,x=1 t4,cc t4,cc= t4,cc=29 t4,cc=9.0 t4,cc=9.00 \
+		t4,sms=0x10 t4,sms=0 t4,sms=0x t4,memory=1M t4,memory=2M t4,l2=2G t4,addresses=up t4,name= T4 \
+		softgpu,memory=99999999999T; do
+		"$LAUNCHER" -p "$card" true 2>/dev/null
+		theirs=$?
+		run --softgpu="$card" true
+		[[ $status == "$theirs" ]] ||
+			fail "'$card': softgpu-run ends with $theirs, run with $status"
+	done
+}
+
 test_variables_of_the_user() {
 	SOFTGPU_CARD=mine SOFTGPU_DEVICES=2 same_as -- --softgpu -- bash -c "$show"
 	LD_AUDIT=/some/other.so same_as -- --softgpu -- bash -c "$show" 2>/dev/null

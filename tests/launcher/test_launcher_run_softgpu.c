@@ -102,7 +102,7 @@ static void test_memory_is_passed_on_as_it_was_written(void **state)
 
 static void test_what_is_no_size_is_refused(void **state)
 {
-	static const char *const bad[] = {"lots", "-1", "8X", "1e9", "9999999T", " 8G", "0x10"};
+	static const char *const bad[] = {"8X", "1e9", "99999999999T", "8G ", "0x10"};
 	char text[256];
 
 	(void)state;
@@ -118,6 +118,16 @@ static void test_what_is_no_size_is_refused(void **state)
 		       "bytes (see: vramscope help run)\n");
 	assert_null(getenv("SOFTGPU_MEMORY"));
 	assert_null(getenv("LD_AUDIT"));
+}
+
+static void test_card_is_looked_up_beside_the_stand_ins(void **state)
+{
+	(void)state;
+	unsetenv("SOFTGPU_PROFILE");
+	vs_scratch_write_text("lib/softgpu/profiles.txt", "profile\nt4 Tesla\n\nfield\n");
+	set_up("t4");
+	assert_string_equal(getenv("SOFTGPU_PROFILE"), "t4");
+	unsetenv("SOFTGPU_PROFILE");
 }
 
 static void test_a_simulated_gpu_that_is_not_there_is_missed(void **state)
@@ -221,6 +231,7 @@ int main(void)
 		TEST(test_auditors_of_the_user_stay),
 		TEST(test_memory_is_passed_on_as_it_was_written),
 		TEST(test_what_is_no_size_is_refused),
+		TEST(test_card_is_looked_up_beside_the_stand_ins),
 		TEST(test_a_simulated_gpu_that_is_not_there_is_missed),
 		TEST(test_stand_ins_of_the_user_go_first),
 		TEST(test_a_folder_that_cannot_be_named_is_refused),

@@ -41,21 +41,21 @@ void sg_profile_field_read_all(struct sg_profile *profile)
 #undef SG_FIELD_WORD
 }
 
-bool sg_profile_field_describe(size_t index, const char **name, const char **meaning)
+const struct sg_profile_field *sg_profile_field_get(size_t index)
 {
-	static const char *const rows[][2] = {
-#define SG_FIELD_TEXT(NAME, member, meaning)                   {#NAME, meaning},
-#define SG_FIELD_INT(NAME, member, unit, least, most, meaning) {#NAME, meaning},
-#define SG_FIELD_SIZE(NAME, member, least, most, meaning)      {#NAME, meaning},
-#define SG_FIELD_SMALL(NAME, member, least, most, meaning)     {#NAME, meaning},
-#define SG_FIELD_FLAG(NAME, member, meaning)                   {#NAME, meaning},
-#define SG_FIELD_WORD(NAME, member, type, words, meaning)      {#NAME, meaning},
+	static const struct sg_profile_field fields[] = {
+#define SG_FIELD_TEXT(NAME, member, meaning) {#NAME, SG_PROFILE_FIELD_TEXT, 0, 0, "", meaning},
+#define SG_FIELD_INT(NAME, member, unit, least, most, meaning) \
+	{#NAME, SG_PROFILE_FIELD_NUMBER, least, most, "", meaning},
+#define SG_FIELD_SIZE(NAME, member, least, most, meaning) \
+	{#NAME, SG_PROFILE_FIELD_SIZE, least, most, "", meaning},
+#define SG_FIELD_SMALL(NAME, member, least, most, meaning) \
+	{#NAME, SG_PROFILE_FIELD_SIZE, least, most, "", meaning},
+#define SG_FIELD_FLAG(NAME, member, meaning) {#NAME, SG_PROFILE_FIELD_NUMBER, 0, 1, "", meaning},
+#define SG_FIELD_WORD(NAME, member, type, words, meaning) \
+	{#NAME, SG_PROFILE_FIELD_WORD, 0, 0, words, meaning},
 #include "profile_field.def"
 	};
 
-	if (index >= sizeof(rows) / sizeof(rows[0]))
-		return false;
-	*name = rows[index][0];
-	*meaning = rows[index][1];
-	return true;
+	return index < sizeof(fields) / sizeof(fields[0]) ? &fields[index] : NULL;
 }

@@ -14,7 +14,22 @@
  */
 void sg_profile_field_read_all(struct sg_profile *profile);
 
-/* The fields in order: the name without SOFTGPU_, and what it means. False behind the last. */
-bool sg_profile_field_describe(size_t index, const char **name, const char **meaning);
+enum sg_profile_field_kind {
+	SG_PROFILE_FIELD_TEXT,
+	SG_PROFILE_FIELD_NUMBER, /* from least to most */
+	SG_PROFILE_FIELD_SIZE,   /* the same, in bytes */
+	SG_PROFILE_FIELD_WORD,   /* one of the words */
+};
+
+struct sg_profile_field {
+	const char *name; /* without SOFTGPU_ */
+	enum sg_profile_field_kind kind;
+	uint64_t least, most;
+	const char *words; /* with a blank between any two */
+	const char *meaning;
+};
+
+/* The fields in order: NULL behind the last. */
+const struct sg_profile_field *sg_profile_field_get(size_t index);
 
 #endif

@@ -1,11 +1,13 @@
 /*
  * Writes the list that is installed beside the stand-ins as profiles.txt: what `softgpu-run --list`
  * prints, and what the launchers check their arguments by. Two tables with a head each and an empty
- * line between them; the first word of a row is the name of a profile, or of a field.
+ * line between them; the first word of a row is the name of a profile, or of a field. The third of
+ * a field is what it takes: text, number:LEAST-MOST, size:LEAST-MOST or word:A|B|...
  */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config.h"
 #include "profile_field.h"
@@ -24,17 +26,41 @@ static void print_profiles(void)
 		       (unsigned long long)(p->context_size / SG_MIB));
 }
 
+static void format_values(char text[64], const struct sg_profile_field *field)
+{
+	static const char *const kinds[] = {
+		[SG_PROFILE_FIELD_TEXT] = "text",
+		[SG_PROFILE_FIELD_NUMBER] = "number",
+		[SG_PROFILE_FIELD_SIZE] = "size",
+		[SG_PROFILE_FIELD_WORD] = "word",
+	};
+	const char *kind = kinds[field->kind];
+
+	if (field->kind == SG_PROFILE_FIELD_TEXT)
+		snprintf(text, 64, "%s", kind);
+	else if (field->kind == SG_PROFILE_FIELD_WORD)
+		snprintf(text, 64, "%s:%s", kind, field->words);
+	else
+		snprintf(text, 64, "%s:%llu-%llu", kind, (unsigned long long)field->least,
+			 (unsigned long long)field->most);
+	for (char *blank = text; (blank = strchr(blank, ' '));)
+		*blank = '|';
+}
+
 static void print_fields(void)
 {
-	const char *name, *meaning;
+	const struct sg_profile_field *field;
 
-	printf("%-17s %-25s %s\n", "field", "variable", "meaning");
-	for (size_t i = 0; sg_profile_field_describe(i, &name, &meaning); i++) {
-		char word[18] = "";
+	printf("%-17s %-25s %-31s %s\n", "field", "variable", "values", "meaning");
+	for (size_t i = 0; (field = sg_profile_field_get(i)); i++) {
+		char word[18] = "", values[64];
 
-		for (size_t c = 0; name[c] && c + 1 < sizeof(word); c++)
-			word[c] = name[c] == '_' ? '-' : (char)tolower((unsigned char)name[c]);
-		printf("%-17s SOFTGPU_%-17s %s\n", word, name, meaning);
+		for (size_t c = 0; field->name[c] && c + 1 < sizeof(word); c++)
+			word[c] = field->name[c] == '_'
+					  ? '-'
+					  : (char)tolower((unsigned char)field->name[c]);
+		format_values(values, field);
+		printf("%-17s SOFTGPU_%-17s %-31s %s\n", word, field->name, values, field->meaning);
 	}
 }
 

@@ -17,6 +17,7 @@ foreign=$work/foreign
 mkdir "$standins" "$foreign"
 cp "$AUDIT_LIBRARY" "$standins/libsoftgpu-audit.so"
 cp "$FIXTURES"/standins/*/lib*.so.* "$standins"
+[[ -z ${STANDINS:-} ]] || cp "$STANDINS/profiles.txt" "$standins"
 cp "$FIXTURES"/foreign/*/lib*.so.* "$foreign"
 cp "$FIXTURES"/harmless/*/lib*.so* "$work"
 cp "$foreign/libcudnn.so.9" "$foreign/libodd.so"

@@ -140,6 +140,53 @@ test_tunables_of_the_user_are_kept() {
 	expect_value GLIBC_TUNABLES glibc.malloc.check=0:glibc.rtld.optional_static_tls=8192
 }
 
+test_profile_becomes_variables() {
+	softgpu -p rtx4090 env
+	expect_value SOFTGPU_PROFILE rtx4090
+	expect_value SOFTGPU_DEVICES ''
+	softgpu --profile=rtx4090x2,memory=20G,threads-per-sm=1024,cc=8.6 env
+	expect_value SOFTGPU_PROFILE rtx4090
+	expect_value SOFTGPU_DEVICES 2
+	expect_value SOFTGPU_MEMORY 20G
+	expect_value SOFTGPU_THREADS_PER_SM 1024
+	expect_value SOFTGPU_CC 86
+	softgpu -ph200 -n 3 env
+	expect_value SOFTGPU_PROFILE h200
+	expect_value SOFTGPU_DEVICES 3
+}
+
+test_wrong_profiles_are_usage_errors_with_the_right_ones() {
+	softgpu -p rtx5090 true
+	expect_usage_error "'rtx5090' is none of the profiles softgpu, t4, "
+	softgpu -p t4,size=1 true
+	expect_usage_error "'size=1' is no FIELD=VALUE of these fields: addresses, blocks-per-sm, "
+	softgpu -p t4,sms=none true
+	expect_usage_error "sms: 'none' is not a number from 1 to 1024"
+	softgpu -p t4,addresses=up true
+	expect_usage_error "addresses: 'up' is none of chunks, packed"
+	softgpu -p t4x17 true
+	expect_usage_error "'17' is not a number from 0 to 16"
+	softgpu --nvml docker true
+	expect_usage_error "'docker' is neither normal, container, mig nor wsl"
+}
+
+test_nvml_becomes_a_variable() {
+	softgpu --nvml wsl env
+	expect_value SOFTGPU_NVML wsl
+}
+
+test_list_tells_profiles_and_fields() {
+	softgpu --list
+	expect_status 0
+	[[ $out == *"h100-80g    NVIDIA H100 80GB HBM3"* ]] || fail "no h100-80g"
+	[[ $out == *"shared-optin      SOFTGPU_SHARED_OPTIN"* ]] || fail "no shared-optin"
+	rm "$SOFTGPU_LIBDIR/profiles.txt"
+	softgpu --list
+	expect_status 1
+	expect_err_with "there is no $SOFTGPU_LIBDIR/profiles.txt"
+	cp "$STANDINS/profiles.txt" "$SOFTGPU_LIBDIR"
+}
+
 test_wrong_values_are_usage_errors() {
 	local size
 

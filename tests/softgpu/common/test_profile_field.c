@@ -70,11 +70,12 @@ static void test_text_is_kept_when_the_environment_changes(void **state)
 /* Each one by itself: no two rows are for one member, none is forgotten. */
 static void test_every_figure_has_one_variable(void **state)
 {
-	const char *name, *meaning;
+	const struct sg_profile_field *field;
 	size_t nr = 0;
 
 	(void)state;
-	for (; sg_profile_field_describe(nr, &name, &meaning); nr++) {
+	for (; (field = sg_profile_field_get(nr)); nr++) {
+		const char *name = field->name;
 		char variable[64];
 		struct sg_profile changed, plain = *sg_profile_find("a100-80g");
 		const char *value = !strcmp(name, "NAME")                                 ? "other"
