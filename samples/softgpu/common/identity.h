@@ -1,6 +1,7 @@
 #ifndef SG_IDENTITY_H
 #define SG_IDENTITY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -16,5 +17,17 @@ uint32_t sg_identity_get_pci_id(int device_id);
 
 /* The bytes of CUuuid, and of the text "GPU-736f6674-6770-7500-0000-0000000000NN" of NVML. */
 void sg_identity_get_uuid(int device, unsigned char uuid[16]);
+
+/*
+ * The same of the one MIG device that a partitioned device has ("MIG-736f6674-6770-7500-4d49-..."),
+ * and its name: as large as all of the device.
+ */
+void sg_identity_get_mig_uuid(int device, unsigned char uuid[16]);
+void sg_identity_format_mig_name(char *text, size_t size, const char *name, uint64_t memory_size);
+
+/* "GPU-" or "MIG-", the bytes in groups, and a NUL. */
+#define SG_IDENTITY_UUID_TEXT 41
+void sg_identity_format_uuid(char text[SG_IDENTITY_UUID_TEXT], const char *prefix,
+			     const unsigned char uuid[16]);
 
 #endif

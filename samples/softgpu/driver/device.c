@@ -42,13 +42,17 @@ SG_API CUresult cuDeviceGet(CUdevice *device, int ordinal)
 
 SG_API CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {
+	const struct sg_profile *profile = &sg_config_get()->profile;
 	CUresult result = check(dev, name);
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (len <= 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	snprintf(name, (size_t)len, "%s", sg_config_get()->profile.name);
+	if (sg_config_get()->nvml_mode == SG_NVML_MIG)
+		sg_identity_format_mig_name(name, (size_t)len, profile->name, profile->memory_size);
+	else
+		snprintf(name, (size_t)len, "%s", profile->name);
 	return CUDA_SUCCESS;
 }
 
@@ -56,14 +60,23 @@ SG_API CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 {
 	CUresult result = check(dev, uuid);
 
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (sg_config_get()->nvml_mode == SG_NVML_MIG)
+		sg_identity_get_mig_uuid(sg_init_get_index(dev), (unsigned char *)uuid->bytes);
+	else
+		sg_identity_get_uuid(sg_init_get_index(dev), (unsigned char *)uuid->bytes);
+	return CUDA_SUCCESS;
+}
+
+/* The first version knows no MIG. */
+SG_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+{
+	CUresult result = check(dev, uuid);
+
 	if (result == CUDA_SUCCESS)
 		sg_identity_get_uuid(sg_init_get_index(dev), (unsigned char *)uuid->bytes);
 	return result;
-}
-
-SG_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
-{
-	return cuDeviceGetUuid_v2(uuid, dev);
 }
 
 /* Windows has LUIDs; elsewhere the driver refuses. */

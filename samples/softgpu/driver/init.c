@@ -67,26 +67,33 @@ CUresult sg_init_refuse_missing(const char *name, _Atomic int *said)
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* "GPU-736f6674-..." or the start of it: the device of that UUID, or -1. */
-static int find_uuid(const char *text, size_t length, int nr)
+static bool is_mig_mode(void)
+{
+	return sg_config_get()->nvml_mode == SG_NVML_MIG;
+}
+
+/* A device, or its MIG device, as CUDA_VISIBLE_DEVICES may name it. */
+static void format_uuid(char text[SG_IDENTITY_UUID_TEXT], int index, bool is_mig)
+{
+	unsigned char uuid[16];
+
+	if (is_mig)
+		sg_identity_get_mig_uuid(index, uuid);
+	else
+		sg_identity_get_uuid(index, uuid);
+	sg_identity_format_uuid(text, is_mig ? "MIG-" : "GPU-", uuid);
+}
+
+/* "GPU-736f6674-..." or "MIG-..." or the start of it: the device of that UUID, or -1. */
+static int find_uuid(const char *text, size_t length, int nr, bool is_mig)
 {
 	int found = -1;
 
 	for (int i = 0; i < nr; i++) {
-		unsigned char uuid[16];
-		char known[64] = "GPU-";
-		size_t n = 4;
+		char known[SG_IDENTITY_UUID_TEXT];
 
-		sg_identity_get_uuid(i, uuid);
-		for (int b = 0; b < 16; b++) {
-			static const char digits[] = "0123456789abcdef";
-
-			if (b == 4 || b == 6 || b == 8 || b == 10)
-				known[n++] = '-';
-			known[n++] = digits[uuid[b] >> 4];
-			known[n++] = digits[uuid[b] & 15];
-		}
-		if (length <= n && !strncasecmp(text, known, length)) {
+		format_uuid(known, i, is_mig);
+		if (length <= strlen(known) && !strncasecmp(text, known, length)) {
 			/* The start of two UUIDs names neither. */
 			if (found >= 0)
 				return -1;
@@ -96,13 +103,33 @@ static int find_uuid(const char *text, size_t length, int nr)
 	return found;
 }
 
+/*
+ * "MIG-736f6674-...", or as older drivers have it: "MIG-GPU-736f6674-.../0/0", with the numbers of
+ * the instances, of which there is one.
+ */
+static int find_mig(const char *text, size_t length, int nr)
+{
+	static const char instances[] = "/0/0";
+
+	if (!is_mig_mode())
+		return -1;
+	if (length < 8 || strncasecmp(text + 4, "GPU-", 4) != 0)
+		return find_uuid(text, length, nr, true);
+	if (length != 4 + SG_IDENTITY_UUID_TEXT - 1 + strlen(instances) ||
+	    strncmp(text + length - strlen(instances), instances, strlen(instances)) != 0)
+		return -1;
+	return find_uuid(text + 4, length - 4 - strlen(instances), nr, false);
+}
+
 static int parse_visible(const char *text, size_t length, int nr)
 {
 	char *end;
 	long number;
 
 	if (length >= 4 && !strncasecmp(text, "GPU-", 4))
-		return find_uuid(text, length, nr);
+		return find_uuid(text, length, nr, false);
+	if (length >= 4 && !strncasecmp(text, "MIG-", 4))
+		return find_mig(text, length, nr);
 	number = strtol(text, &end, 10);
 	if (end != text + length || end == text || number < 0 || number >= nr)
 		return -1;
@@ -162,6 +189,9 @@ static void initialise(void)
 	choose_devices(sg_card_get_nr_devices(state.card));
 	if (state.nr_devices == 0)
 		return;
+	/* Of several partitions a process gets one, the first, as with the real driver. */
+	if (is_mig_mode())
+		state.nr_devices = 1;
 	if (pthread_atfork(NULL, NULL, note_fork) != 0) {
 		state.result = CUDA_ERROR_OUT_OF_MEMORY;
 		return;

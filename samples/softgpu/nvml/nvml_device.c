@@ -103,30 +103,50 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *pciBusId, nvmlDevice_t *d
 	return nvmlDeviceGetHandleByPciBusId_v2(pciBusId, device);
 }
 
-static void format_uuid(int index, char text[NVML_DEVICE_UUID_ASCII_LEN])
+static void get_uuid(nvmlDevice_t device, unsigned char uuid[16])
 {
-	unsigned char u[16];
+	int index = sg_nvml_state_get_index(device);
 
-	sg_identity_get_uuid(index, u);
-	snprintf(text, NVML_DEVICE_UUID_ASCII_LEN,
-		 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
-		 u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-		 u[14], u[15]);
+	if (sg_nvml_state_is_mig_device(device))
+		sg_identity_get_mig_uuid(index, uuid);
+	else
+		sg_identity_get_uuid(index, uuid);
+}
+
+static void format_uuid(nvmlDevice_t device, char text[SG_IDENTITY_UUID_TEXT])
+{
+	unsigned char uuid[16];
+
+	get_uuid(device, uuid);
+	sg_identity_format_uuid(text, sg_nvml_state_is_mig_device(device) ? "MIG-" : "GPU-", uuid);
+}
+
+/* All devices, then their MIG devices if they have any: NULL behind the last. */
+static nvmlDevice_t get_any(int number)
+{
+	int nr = sg_nvml_state_get_nr_devices();
+
+	if (number < nr)
+		return sg_nvml_state_get_device(number);
+	return sg_nvml_state_is_mig_mode() && number < 2 * nr
+		       ? sg_nvml_state_get_mig_device(number - nr)
+		       : NULL;
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
 {
 	nvmlReturn_t result = sg_nvml_state_check_init();
-	char text[NVML_DEVICE_UUID_ASCII_LEN];
+	char text[SG_IDENTITY_UUID_TEXT];
+	nvmlDevice_t any;
 
 	if (result != NVML_SUCCESS)
 		return result;
 	if (!uuid || !*uuid || !device)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	for (int i = 0; i < sg_nvml_state_get_nr_devices(); i++) {
-		format_uuid(i, text);
+	for (int i = 0; (any = get_any(i)); i++) {
+		format_uuid(any, text);
 		if (!strcasecmp(text, uuid)) {
-			*device = sg_nvml_state_get_device(i);
+			*device = any;
 			return NVML_SUCCESS;
 		}
 	}
@@ -136,11 +156,12 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
 static nvmlReturn_t find_by_uuid_bytes(const unsigned char *bytes, nvmlDevice_t *device)
 {
 	unsigned char own[16];
+	nvmlDevice_t any;
 
-	for (int i = 0; i < sg_nvml_state_get_nr_devices(); i++) {
-		sg_identity_get_uuid(i, own);
+	for (int i = 0; (any = get_any(i)); i++) {
+		get_uuid(any, own);
 		if (!memcmp(own, bytes, sizeof(own))) {
-			*device = sg_nvml_state_get_device(i);
+			*device = any;
 			return NVML_SUCCESS;
 		}
 	}
@@ -181,21 +202,27 @@ nvmlReturn_t nvmlDeviceGetHandleBySerial(const char *serial, nvmlDevice_t *devic
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
 {
-	nvmlReturn_t result = sg_nvml_state_check(device, name);
+	const struct sg_profile *profile = &sg_config_get()->profile;
+	nvmlReturn_t result = sg_nvml_state_check_any(device, name);
+	char mig_name[NVML_DEVICE_NAME_V2_BUFFER_SIZE];
 
 	if (result != NVML_SUCCESS)
 		return result;
-	return sg_nvml_state_put_text(name, length, sg_config_get()->profile.name);
+	if (!sg_nvml_state_is_mig_device(device))
+		return sg_nvml_state_put_text(name, length, profile->name);
+	sg_identity_format_mig_name(mig_name, sizeof(mig_name), profile->name,
+				    profile->memory_size);
+	return sg_nvml_state_put_text(name, length, mig_name);
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
 {
-	nvmlReturn_t result = sg_nvml_state_check(device, uuid);
-	char text[NVML_DEVICE_UUID_ASCII_LEN];
+	nvmlReturn_t result = sg_nvml_state_check_any(device, uuid);
+	char text[SG_IDENTITY_UUID_TEXT];
 
 	if (result != NVML_SUCCESS)
 		return result;
-	format_uuid(sg_nvml_state_get_index(device), text);
+	format_uuid(device, text);
 	return sg_nvml_state_put_text(uuid, length, text);
 }
 
@@ -210,16 +237,22 @@ nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char *version, unsig
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 {
-	nvmlReturn_t result = sg_nvml_state_check(device, index);
+	nvmlReturn_t result = sg_nvml_state_check_any(device, index);
 
-	if (result == NVML_SUCCESS)
-		*index = (unsigned int)sg_nvml_state_get_index(device);
-	return result;
+	if (result != NVML_SUCCESS)
+		return result;
+	/* Among the MIG devices of its parent a MIG device is the first. */
+	*index = sg_nvml_state_is_mig_device(device)
+			 ? 0
+			 : (unsigned int)sg_nvml_state_get_index(device);
+	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minorNumber)
 {
-	return nvmlDeviceGetIndex(device, minorNumber);
+	nvmlReturn_t result = sg_nvml_state_check(device, minorNumber);
+
+	return result == NVML_SUCCESS ? nvmlDeviceGetIndex(device, minorNumber) : result;
 }
 
 nvmlReturn_t nvmlDeviceGetBoardId(nvmlDevice_t device, unsigned int *boardId)
@@ -309,7 +342,7 @@ nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_t *pci)
 
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
 {
-	nvmlReturn_t result = sg_nvml_state_check(device, major);
+	nvmlReturn_t result = sg_nvml_state_check_any(device, major);
 
 	if (result != NVML_SUCCESS)
 		return result;
@@ -356,8 +389,11 @@ nvmlReturn_t nvmlDeviceGetNumGpuCores(nvmlDevice_t device, unsigned int *numCore
 {
 	nvmlReturn_t result = sg_nvml_state_check(device, numCores);
 
-	if (result == NVML_SUCCESS)
-		*numCores = (unsigned int)sg_config_get()->profile.nr_multiprocessors *
-			    get_generation()->cores_per_multiprocessor;
-	return result;
+	if (result != NVML_SUCCESS)
+		return result;
+	if (sg_nvml_state_is_mig_mode())
+		return NVML_ERROR_NOT_SUPPORTED;
+	*numCores = (unsigned int)sg_config_get()->profile.nr_multiprocessors *
+		    get_generation()->cores_per_multiprocessor;
+	return NVML_SUCCESS;
 }

@@ -1,3 +1,4 @@
+#include <string.h>
 #include <time.h>
 
 #include "config.h"
@@ -42,6 +43,15 @@ static unsigned int get_power_limit(void)
 	return (unsigned int)sg_config_get()->profile.power_limit * 1000;
 }
 
+static nvmlBrandType_t get_brand(void)
+{
+	const char *name = sg_config_get()->profile.name;
+
+	return strstr(name, "GeForce") ? NVML_BRAND_GEFORCE
+	       : strstr(name, "Tesla") ? NVML_BRAND_TESLA
+				       : NVML_BRAND_NVIDIA;
+}
+
 /* What an idle card draws. */
 static unsigned int get_power(void)
 {
@@ -58,7 +68,7 @@ static unsigned long long get_energy(void)
 	       get_power() / 1000;
 }
 
-GETTER(nvmlDeviceGetBrand, nvmlBrandType_t, NVML_BRAND_NVIDIA)
+GETTER(nvmlDeviceGetBrand, nvmlBrandType_t, get_brand())
 GETTER(nvmlDeviceGetBusType, nvmlBusType_t, NVML_BUS_TYPE_PCIE)
 GETTER(nvmlDeviceGetModuleId, unsigned int, 0)
 GETTER(nvmlDeviceGetMultiGpuBoard, unsigned int, 0)
@@ -104,14 +114,6 @@ LACKING(nvmlDeviceGetFanSpeedRPM, nvmlFanSpeedInfo_t)
 LACKING(nvmlDeviceGetIrqNum, unsigned int)
 LACKING(nvmlDeviceGetNumaNodeId, unsigned int)
 
-/* MIG, which is off: these are asked for MIG devices only. */
-GETTER(nvmlDeviceIsMigDeviceHandle, unsigned int, 0)
-GETTER(nvmlDeviceGetMaxMigDeviceCount, unsigned int, 0)
-LACKING(nvmlDeviceGetGpuInstanceId, unsigned int)
-LACKING(nvmlDeviceGetComputeInstanceId, unsigned int)
-LACKING(nvmlDeviceGetAttributes, nvmlDeviceAttributes_t)
-LACKING(nvmlDeviceGetAttributes_v2, nvmlDeviceAttributes_t)
-
 /* Serial and part numbers, and the version of an infoROM that is not there. */
 #define LACKING_TEXT(name)                                                         \
 	nvmlReturn_t name(nvmlDevice_t device, char *out, unsigned int length)     \
@@ -134,6 +136,8 @@ LACKING_TEXT(nvmlDeviceGetInforomImageVersion)
                                                                                 \
 		if (result == NVML_SUCCESS && !samplingPeriodUs)                \
 			result = NVML_ERROR_INVALID_ARGUMENT;                   \
+		if (result == NVML_SUCCESS && sg_nvml_state_is_mig_mode())      \
+			result = NVML_ERROR_NOT_SUPPORTED;                      \
 		if (result == NVML_SUCCESS) {                                   \
 			*utilization = 0;                                       \
 			*samplingPeriodUs = SAMPLE_US;                          \
@@ -147,11 +151,14 @@ IDLE(nvmlDeviceGetOfaUtilization)
 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization)
 {
-	nvmlReturn_t result = sg_nvml_state_check(device, utilization);
+	nvmlReturn_t result = sg_nvml_state_check_any(device, utilization);
 
-	if (result == NVML_SUCCESS)
-		*utilization = (nvmlUtilization_t){.gpu = 0, .memory = 0};
-	return result;
+	if (result != NVML_SUCCESS)
+		return result;
+	if (sg_nvml_state_is_mig_mode())
+		return NVML_ERROR_NOT_SUPPORTED;
+	*utilization = (nvmlUtilization_t){.gpu = 0, .memory = 0};
+	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned int fan, unsigned int *speed)
@@ -181,29 +188,6 @@ nvmlReturn_t nvmlDeviceGetDefaultEccMode(nvmlDevice_t device, nvmlEnableState_t 
 	nvmlEnableState_t pending;
 
 	return nvmlDeviceGetEccMode(device, defaultMode, &pending);
-}
-
-nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *currentMode,
-				  unsigned int *pendingMode)
-{
-	nvmlReturn_t result = sg_nvml_state_check(device, currentMode);
-
-	if (result != NVML_SUCCESS)
-		return result;
-	if (!pendingMode)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	*currentMode = NVML_DEVICE_MIG_DISABLE;
-	*pendingMode = NVML_DEVICE_MIG_DISABLE;
-	return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index,
-						 nvmlDevice_t *migDevice)
-{
-	nvmlReturn_t result = sg_nvml_state_check(device, migDevice);
-
-	(void)index;
-	return result == NVML_SUCCESS ? NVML_ERROR_NOT_FOUND : result;
 }
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensorType,

@@ -12,6 +12,7 @@ struct nvmlDevice_st {
 	char unused;
 };
 static struct nvmlDevice_st devices[SG_MAX_DEVICES];
+static struct nvmlDevice_st mig_devices[SG_MAX_DEVICES];
 
 static _Atomic unsigned nr_inits;
 static struct sg_card *card; /* written once, before the first nr_inits */
@@ -61,18 +62,58 @@ nvmlReturn_t sg_nvml_state_check_init(void)
 	return atomic_load(&nr_inits) ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
 }
 
-static bool is_device(nvmlDevice_t device)
+static bool is_one_of(nvmlDevice_t device, const struct nvmlDevice_st *first)
 {
-	uintptr_t offset = (uintptr_t)device - (uintptr_t)devices;
+	uintptr_t offset = (uintptr_t)device - (uintptr_t)first;
 
 	return offset < (uintptr_t)sg_nvml_state_get_nr_devices();
+}
+
+bool sg_nvml_state_is_mig_mode(void)
+{
+	return sg_config_get()->nvml_mode == SG_NVML_MIG;
+}
+
+bool sg_nvml_state_is_wsl(void)
+{
+	return sg_config_get()->nvml_mode == SG_NVML_WSL;
+}
+
+bool sg_nvml_state_is_container(void)
+{
+	return sg_config_get()->nvml_mode == SG_NVML_CONTAINER;
+}
+
+bool sg_nvml_state_is_mig_device(nvmlDevice_t device)
+{
+	return sg_nvml_state_is_mig_mode() && is_one_of(device, mig_devices);
 }
 
 nvmlReturn_t sg_nvml_state_check(nvmlDevice_t device, const void *out)
 {
 	if (sg_nvml_state_check_init() != NVML_SUCCESS)
 		return NVML_ERROR_UNINITIALIZED;
-	return out && is_device(device) ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+	return out && is_one_of(device, devices) ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+nvmlReturn_t sg_nvml_state_check_any(nvmlDevice_t device, const void *out)
+{
+	if (sg_nvml_state_check_init() != NVML_SUCCESS)
+		return NVML_ERROR_UNINITIALIZED;
+	if (out && sg_nvml_state_is_mig_device(device))
+		return NVML_SUCCESS;
+	return sg_nvml_state_check(device, out);
+}
+
+nvmlReturn_t sg_nvml_state_check_sums(nvmlDevice_t device, const void *out)
+{
+	nvmlReturn_t result = sg_nvml_state_check_any(device, out);
+
+	if (result != NVML_SUCCESS)
+		return result;
+	return sg_nvml_state_is_mig_mode() && !sg_nvml_state_is_mig_device(device)
+		       ? NVML_ERROR_NO_PERMISSION
+		       : NVML_SUCCESS;
 }
 
 struct sg_card *sg_nvml_state_get_card(void)
@@ -87,12 +128,17 @@ int sg_nvml_state_get_nr_devices(void)
 
 int sg_nvml_state_get_index(nvmlDevice_t device)
 {
-	return (int)(device - devices);
+	return (int)(sg_nvml_state_is_mig_device(device) ? device - mig_devices : device - devices);
 }
 
 nvmlDevice_t sg_nvml_state_get_device(int index)
 {
 	return &devices[index];
+}
+
+nvmlDevice_t sg_nvml_state_get_mig_device(int index)
+{
+	return &mig_devices[index];
 }
 
 nvmlReturn_t sg_nvml_state_put_text(char *buffer, unsigned int length, const char *text)

@@ -8,16 +8,18 @@
 #include "nvml_state.h"
 
 /*
- * A driver as old as a CUDA version, for programs that ask; plausible, not looked up anywhere.
- * Softgpu tells the one of the newest version that is not above SOFTGPU_DRIVER_VERSION.
+ * The driver that came with each CUDA release, by NVIDIA's release notes. Softgpu tells the one of
+ * the newest release that is not above SOFTGPU_DRIVER_VERSION.
  */
 static const struct {
 	int cuda;
 	const char *driver;
 } drivers[] = {
-	{13000, "580.65.06"}, {12090, "575.51.03"}, {12080, "570.86.10"},
-	{12060, "560.28.03"}, {12040, "550.54.14"}, {12020, "535.54.03"},
-	{12000, "525.60.13"}, {11080, "520.61.05"}, {11000, "450.51.05"},
+	{13010, "590.44.01"}, {13000, "580.65.06"}, {12090, "575.51.03"}, {12080, "570.86.10"},
+	{12060, "560.28.03"}, {12050, "555.42.02"}, {12040, "550.54.14"}, {12030, "545.23.06"},
+	{12020, "535.54.03"}, {12010, "530.30.02"}, {12000, "525.60.13"}, {11080, "520.61.05"},
+	{11070, "515.43.04"}, {11060, "510.39.01"}, {11050, "495.29.05"}, {11040, "470.42.01"},
+	{11030, "465.19.01"}, {11020, "460.27.03"}, {11010, "455.23.05"}, {11000, "450.51.05"},
 };
 
 static const char *get_driver(void)

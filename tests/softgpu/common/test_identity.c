@@ -29,11 +29,56 @@ static void test_uuid_is_the_name_and_the_device(void **state)
 	assert_int_equal(uuid[15], 16);
 }
 
+static void test_mig_device_has_a_uuid_of_its_own(void **state)
+{
+	unsigned char device[16], mig[16], other[16];
+
+	(void)state;
+	sg_identity_get_uuid(3, device);
+	sg_identity_get_mig_uuid(3, mig);
+	sg_identity_get_mig_uuid(4, other);
+	assert_memory_not_equal(device, mig, sizeof(mig));
+	assert_memory_not_equal(mig, other, sizeof(mig));
+}
+
+static void test_uuid_is_written_in_groups(void **state)
+{
+	static const unsigned char uuid[16] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07,
+					       0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0xff};
+	char text[SG_IDENTITY_UUID_TEXT];
+
+	(void)state;
+	sg_identity_format_uuid(text, "MIG-", uuid);
+	assert_string_equal(text, "MIG-00010203-0405-0607-0809-0a0b0c0d0eff");
+}
+
+static void test_mig_name_tells_the_memory(void **state)
+{
+	char text[64];
+
+	(void)state;
+	sg_identity_format_mig_name(text, sizeof(text), "NVIDIA X", (uint64_t)81152 << 20);
+	assert_string_equal(text, "NVIDIA X MIG 7g.79gb");
+	sg_identity_format_mig_name(text, 9, "NVIDIA X", (uint64_t)81152 << 20);
+	assert_string_equal(text, "NVIDIA X");
+}
+
+static void test_pci_id_has_the_device_above_the_vendor(void **state)
+{
+	(void)state;
+	assert_int_equal(sg_identity_get_pci_id(0x2330), 0x233010de);
+	assert_int_equal(sg_identity_get_pci_id(0), 0x10de);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pci_bus_counts_from_one),
 		cmocka_unit_test(test_uuid_is_the_name_and_the_device),
+		cmocka_unit_test(test_mig_device_has_a_uuid_of_its_own),
+		cmocka_unit_test(test_uuid_is_written_in_groups),
+		cmocka_unit_test(test_mig_name_tells_the_memory),
+		cmocka_unit_test(test_pci_id_has_the_device_above_the_vendor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

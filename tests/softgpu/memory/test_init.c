@@ -272,6 +272,38 @@ static void test_start_of_a_uuid_is_enough_where_it_names_one(void **state)
 		   NULL);
 }
 
+/* Partitions: one of them is all that a process gets. */
+static void test_visible_devices_by_uuid_of_a_partition(void **state)
+{
+	static const char *const cases[][2] = {
+		{"MIG-736f6674-6770-7500-4d49-470000000003", "2"},
+		{"MIG-736F6674-6770-7500-4D49-470000000001,2", "0"},
+		{"2,0", "2"},
+		{"GPU-736f6674-6770-7500-0000-000000000002", "1"},
+		{"MIG-GPU-736f6674-6770-7500-0000-000000000002/0/0", "1"},
+		{"MIG-GPU-736f6674-6770-7500-0000-000000000002/1/0", ""},
+		{"MIG-GPU-736f6674-6770-7500-0000-00000000000/0/0", ""},
+		{"MIG-736f6674-6770-7500-4d49-470000000009", ""},
+		{"MIG-736f6674", ""},
+		{"MIG-", ""},
+		{"MIG-GPU-", ""},
+	};
+
+	(void)state;
+	SG_RIG_RUN("visible", "SOFTGPU_NVML=mig", "SOFTGPU_DEVICES=4", "TEST_EXPECT=0", NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char visible[200], expected[100];
+
+		snprintf(visible, sizeof(visible), "CUDA_VISIBLE_DEVICES=%s", cases[i][0]);
+		snprintf(expected, sizeof(expected), "TEST_EXPECT=%s", cases[i][1]);
+		SG_RIG_RUN("visible", "SOFTGPU_NVML=mig", "SOFTGPU_DEVICES=4", visible, expected,
+			   NULL);
+	}
+	/* Without partitions these names name nothing. */
+	check_visible(cases[0][0], "");
+	check_visible(cases[4][0], "");
+}
+
 /* Exit code of what a child of fork() finds. */
 static int look_around_in_child(void)
 {
@@ -438,6 +470,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_device_named_twice_leaves_none),
 		cmocka_unit_test(test_visible_devices_by_uuid),
 		cmocka_unit_test(test_start_of_a_uuid_is_enough_where_it_names_one),
+		cmocka_unit_test(test_visible_devices_by_uuid_of_a_partition),
 		cmocka_unit_test(test_child_of_fork_is_not_initialised),
 		cmocka_unit_test(test_child_may_init_if_its_parent_had_not),
 		cmocka_unit_test(test_injection_library_is_started_once),

@@ -26,6 +26,7 @@ void sg_nvml_fixture_set_environment(void)
 	setenv("SOFTGPU_MEMORY", "1G", 1);
 	setenv("CUDA_VISIBLE_DEVICES", "1", 1);
 	unsetenv("SOFTGPU_PROFILE");
+	unsetenv("SOFTGPU_NVML");
 	unsetenv("SOFTGPU_CC");
 	unsetenv("SOFTGPU_DRIVER_VERSION");
 	unsetenv("SOFTGPU_LOG");
