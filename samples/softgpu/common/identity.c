@@ -27,12 +27,13 @@ void sg_identity_get_mig_uuid(int device, unsigned char uuid[16])
 	memcpy(uuid + 8, "MIG", 3);
 }
 
-void sg_identity_format_mig_name(char *text, size_t size, const char *name, uint64_t memory_size)
+void sg_identity_format_mig_name(char *text, size_t size, const struct sg_profile *profile)
 {
 	const uint64_t gib = (uint64_t)1 << 30;
+	uint64_t memory_size = profile->memory_size + profile->reserved_size;
 
-	snprintf(text, size, "%s MIG 7g.%llugb", name,
-		 (unsigned long long)((memory_size + gib / 2) / gib));
+	snprintf(text, size, "%s MIG 7g.%llugb", profile->name,
+		 (unsigned long long)((memory_size + gib - 1) / gib));
 }
 
 void sg_identity_format_uuid(char text[SG_IDENTITY_UUID_TEXT], const char *prefix,

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile.h"
+
 /*
  * What tells the devices of a card apart, the same in the driver and in NVML. Device numbers are
  * those of the card: CUDA_VISIBLE_DEVICES does not change them.
@@ -23,7 +25,7 @@ void sg_identity_get_uuid(int device, unsigned char uuid[16]);
  * and its name: as large as all of the device.
  */
 void sg_identity_get_mig_uuid(int device, unsigned char uuid[16]);
-void sg_identity_format_mig_name(char *text, size_t size, const char *name, uint64_t memory_size);
+void sg_identity_format_mig_name(char *text, size_t size, const struct sg_profile *profile);
 
 /* "GPU-" or "MIG-", the bytes in groups, and a NUL. */
 #define SG_IDENTITY_UUID_TEXT 41

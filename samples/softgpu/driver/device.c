@@ -50,7 +50,7 @@ SG_API CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 	if (len <= 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (sg_config_get()->nvml_mode == SG_NVML_MIG)
-		sg_identity_format_mig_name(name, (size_t)len, profile->name, profile->memory_size);
+		sg_identity_format_mig_name(name, (size_t)len, profile);
 	else
 		snprintf(name, (size_t)len, "%s", profile->name);
 	return CUDA_SUCCESS;

@@ -210,8 +210,7 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int len
 		return result;
 	if (!sg_nvml_state_is_mig_device(device))
 		return sg_nvml_state_put_text(name, length, profile->name);
-	sg_identity_format_mig_name(mig_name, sizeof(mig_name), profile->name,
-				    profile->memory_size);
+	sg_identity_format_mig_name(mig_name, sizeof(mig_name), profile);
 	return sg_nvml_state_put_text(name, length, mig_name);
 }
 

@@ -167,29 +167,6 @@ nvmlReturn_t nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned int fan, uns
 	return nvmlDeviceGetFanSpeed(device, speed);
 }
 
-nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t *current,
-				  nvmlEnableState_t *pending)
-{
-	nvmlReturn_t result = sg_nvml_state_check(device, current);
-
-	if (result != NVML_SUCCESS)
-		return result;
-	if (!pending)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	if (!sg_config_get()->profile.has_ecc)
-		return NVML_ERROR_NOT_SUPPORTED;
-	*current = NVML_FEATURE_ENABLED;
-	*pending = NVML_FEATURE_ENABLED;
-	return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlDeviceGetDefaultEccMode(nvmlDevice_t device, nvmlEnableState_t *defaultMode)
-{
-	nvmlEnableState_t pending;
-
-	return nvmlDeviceGetEccMode(device, defaultMode, &pending);
-}
-
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensorType,
 				      unsigned int *temp)
 {

@@ -52,15 +52,25 @@ static void test_uuid_is_written_in_groups(void **state)
 	assert_string_equal(text, "MIG-00010203-0405-0607-0809-0a0b0c0d0eff");
 }
 
+/* As NVIDIA's documentation names the partitions that take all of a card. */
 static void test_mig_name_tells_the_memory(void **state)
 {
+	static const char *const names[][2] = {
+		{"a100-40g", "NVIDIA A100-SXM4-40GB MIG 7g.40gb"},
+		{"a100-80g", "NVIDIA A100-SXM4-80GB MIG 7g.80gb"},
+		{"h100-80g", "NVIDIA H100 80GB HBM3 MIG 7g.80gb"},
+		{"h200", "NVIDIA H200 MIG 7g.141gb"},
+		{"b200", "NVIDIA B200 MIG 7g.180gb"},
+	};
 	char text[64];
 
 	(void)state;
-	sg_identity_format_mig_name(text, sizeof(text), "NVIDIA X", (uint64_t)81152 << 20);
-	assert_string_equal(text, "NVIDIA X MIG 7g.79gb");
-	sg_identity_format_mig_name(text, 9, "NVIDIA X", (uint64_t)81152 << 20);
-	assert_string_equal(text, "NVIDIA X");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		sg_identity_format_mig_name(text, sizeof(text), sg_profile_find(names[i][0]));
+		assert_string_equal(text, names[i][1]);
+	}
+	sg_identity_format_mig_name(text, 7, sg_profile_find("h200"));
+	assert_string_equal(text, "NVIDIA");
 }
 
 static void test_pci_id_has_the_device_above_the_vendor(void **state)

@@ -93,7 +93,7 @@ static void test_partition_says_what_it_is(void **state)
 
 	(void)state;
 	assert_int_equal(nvmlDeviceGetName(get_mig(0), name, sizeof(name)), NVML_SUCCESS);
-	assert_string_equal(name, "NVIDIA A100-SXM4-80GB MIG 7g.1gb"); /* SOFTGPU_MEMORY=1G */
+	assert_string_equal(name, "NVIDIA A100-SXM4-80GB MIG 7g.2gb"); /* SOFTGPU_MEMORY=1G */
 	assert_int_equal(nvmlDeviceGetName(sg_nvml_fixture_get_device(0), name, sizeof(name)),
 			 NVML_SUCCESS);
 	assert_string_equal(name, "NVIDIA A100-SXM4-80GB");

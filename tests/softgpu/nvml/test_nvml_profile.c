@@ -80,6 +80,41 @@ static void test_sensors_are_the_card_s(void **state)
 	assert_int_equal(nvmlDeviceGetMigMode(device, &n, &m), NVML_ERROR_NOT_SUPPORTED);
 }
 
+static void test_error_counters_are_zero(void **state)
+{
+	nvmlDevice_t device = sg_nvml_fixture_get_device(0);
+	nvmlEccErrorCounts_t counts;
+	unsigned long long total = 7, pages[1];
+	nvmlEnableState_t pending;
+	unsigned int n = 1;
+
+	(void)state;
+	assert_int_equal(nvmlDeviceGetTotalEccErrors(device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
+						     NVML_VOLATILE_ECC, &total),
+			 NVML_SUCCESS);
+	assert_int_equal(total, 0);
+	assert_int_equal(nvmlDeviceGetTotalEccErrors(device, NVML_MEMORY_ERROR_TYPE_COUNT,
+						     NVML_VOLATILE_ECC, &total),
+			 NVML_ERROR_INVALID_ARGUMENT);
+	assert_int_equal(nvmlDeviceGetDetailedEccErrors(device, NVML_MEMORY_ERROR_TYPE_CORRECTED,
+							NVML_AGGREGATE_ECC, &counts),
+			 NVML_SUCCESS);
+	assert_int_equal(counts.deviceMemory, 0);
+	total = 7;
+	assert_int_equal(nvmlDeviceGetMemoryErrorCounter(device, NVML_MEMORY_ERROR_TYPE_CORRECTED,
+							 NVML_AGGREGATE_ECC,
+							 NVML_MEMORY_LOCATION_L2_CACHE, &total),
+			 NVML_SUCCESS);
+	assert_int_equal(total, 0);
+	assert_int_equal(nvmlDeviceGetRetiredPages(device,
+						   NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR,
+						   &n, pages),
+			 NVML_SUCCESS);
+	assert_int_equal(n, 0);
+	assert_int_equal(nvmlDeviceGetRetiredPagesPendingStatus(device, &pending), NVML_SUCCESS);
+	assert_int_equal(pending, NVML_FEATURE_DISABLED);
+}
+
 static void test_versions_follow_the_driver_s(void **state)
 {
 	char text[NVML_SYSTEM_NVML_VERSION_BUFFER_SIZE];
@@ -100,6 +135,7 @@ int main(void)
 		SG_NVML_FIXTURE_TEST(test_total_is_that_of_nvidia_smi),
 		SG_NVML_FIXTURE_TEST(test_identity_is_the_card_s),
 		SG_NVML_FIXTURE_TEST(test_sensors_are_the_card_s),
+		SG_NVML_FIXTURE_TEST(test_error_counters_are_zero),
 		SG_NVML_FIXTURE_TEST(test_versions_follow_the_driver_s),
 	};
 
