@@ -22,7 +22,11 @@ enum entry_offset {
 	ENTRY_PAYLOAD = 8,
 	ENTRY_COMPRESSED = 16,
 	ENTRY_ARCH = 28,
+	ENTRY_FLAGS = 40,
 };
+#define FLAG_ONE_ARCH 0x100000u /* sm_90a, compute_90a: for that device and no other */
+#define FLAG_FAMILY   0x200000u /* sm_100f, compute_100f: for its major version */
+
 enum entry_kind {
 	ENTRY_PTX = 1,
 	ENTRY_ELF = 2,
@@ -31,6 +35,7 @@ enum entry_kind {
 struct entry {
 	unsigned kind;
 	int arch;
+	uint32_t flags;
 	bool is_compressed;
 	const unsigned char *bytes;
 	size_t size;
@@ -151,6 +156,7 @@ static int next_entry(const unsigned char **bytes, size_t *size, struct entry *e
 	*entry = (struct entry){
 		.kind = get_u16(*bytes + ENTRY_KIND),
 		.arch = (int)(get_u32(*bytes + ENTRY_ARCH) & 0xffff),
+		.flags = get_u32(*bytes + ENTRY_FLAGS),
 		.is_compressed = get_u32(*bytes + ENTRY_COMPRESSED) != 0,
 		.bytes = *bytes + header,
 		.size = payload,
@@ -168,10 +174,20 @@ static int get_ptx_version(const unsigned char *bytes, size_t size, int arch)
 	return ptx_arch > 0 && ptx_arch <= arch ? ptx_arch : arch;
 }
 
+/* PTX fits every later device; either may be made for fewer. */
+static bool entry_fits(const struct entry *entry, int cc)
+{
+	if (entry->flags & FLAG_ONE_ARCH)
+		return entry->arch == cc;
+	if (entry->kind == ENTRY_ELF || (entry->flags & FLAG_FAMILY))
+		return elf_fits(entry->arch, cc);
+	return entry->arch <= cc;
+}
+
 /* Whether a is the better code for the device; b may be of no kind. */
 static bool is_better(const struct entry *a, const struct entry *b, int cc)
 {
-	if (a->kind == ENTRY_ELF ? !elf_fits(a->arch, cc) : a->arch > cc)
+	if (!entry_fits(a, cc))
 		return false;
 	if (a->kind != b->kind)
 		return a->kind == ENTRY_ELF || b->kind != ENTRY_ELF;

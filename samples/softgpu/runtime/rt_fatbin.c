@@ -5,7 +5,8 @@
  *
  *   wrapper  { u32 magic; u32 version; const void *data; ... }          fatbinary_section.h
  *   data     { u32 magic; u16 version; u16 header_size; u64 size; }     then entries, size bytes
- *   entry    { u16 kind; u16 version; u32 header_size; u64 payload_size; ... u32 arch at 28; ... }
+ *   entry    { u16 kind; u16 version; u32 header_size; u64 payload_size; ... u32 arch at 28;
+ *             ... u32 flags at 40; ... }
  */
 #include "rt_fatbin.h"
 
@@ -21,6 +22,9 @@
 #define ENTRY_HEADER_OFFSET 4
 #define ENTRY_SIZE_OFFSET   8
 #define ENTRY_ARCH_OFFSET   28
+#define ENTRY_FLAGS_OFFSET  40
+#define FLAG_ONE_ARCH       0x100000u /* sm_90a, compute_90a: for that device and no other */
+#define FLAG_FAMILY         0x200000u /* sm_100f, compute_100f: for its major version */
 
 /* In order of preference. */
 enum entry_kind {
@@ -38,6 +42,7 @@ struct entry {
 	uint16_t kind;
 	uint32_t header_size;
 	uint32_t arch;
+	uint32_t flags;
 	uint64_t payload_size;
 	const unsigned char *payload;
 };
@@ -77,6 +82,7 @@ static bool read_entry(const unsigned char *p, const unsigned char *end, struct 
 	entry->header_size = get_u32(p + ENTRY_HEADER_OFFSET);
 	entry->payload_size = get_u64(p + ENTRY_SIZE_OFFSET);
 	entry->arch = get_u32(p + ENTRY_ARCH_OFFSET);
+	entry->flags = get_u32(p + ENTRY_FLAGS_OFFSET);
 	if (entry->header_size < ENTRY_HEADER_SIZE || entry->header_size > left)
 		return false;
 	if (entry->payload_size > left - entry->header_size)
@@ -85,12 +91,19 @@ static bool read_entry(const unsigned char *p, const unsigned char *end, struct 
 	return true;
 }
 
-/* Machine code runs on later devices of its own major version, PTX on every later device. */
+/*
+ * Machine code runs on later devices of its own major version, PTX on every later device, unless it
+ * was made for fewer.
+ */
 static bool runs_on(const struct entry *entry, unsigned device_arch)
 {
+	bool is_narrow = entry->kind == KIND_ELF || (entry->flags & FLAG_FAMILY);
+
+	if (entry->flags & FLAG_ONE_ARCH)
+		return entry->arch == device_arch;
 	if (entry->arch > device_arch)
 		return false;
-	return entry->kind == KIND_PTX || entry->arch / 10 == device_arch / 10;
+	return !is_narrow || entry->arch / 10 == device_arch / 10;
 }
 
 static bool is_cubin(const struct entry *entry)

@@ -161,6 +161,20 @@ static void test_fat_binaries_are_read(void **state)
 	assert_int_equal(open_image(&image, "sample.fatbin", 75), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
+static void test_code_for_few_devices_runs_on_those_alone(void **state)
+{
+	struct sg_image *image;
+
+	(void)state;
+	expect_image("sample_90a.fatbin", 90, 90, 90);
+	assert_int_equal(open_image(&image, "sample_90a.fatbin", 100),
+			 CUDA_ERROR_NO_BINARY_FOR_GPU);
+	expect_image("sample_100f.fatbin", 100, 100, 100);
+	expect_image("sample_100f.fatbin", 103, 100, 100);
+	assert_int_equal(open_image(&image, "sample_100f.fatbin", 120),
+			 CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
 static void test_compressed_fat_binaries_are_opaque(void **state)
 {
 	struct sg_image *image;
@@ -215,6 +229,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_relocatable_cubins_are_read),
 		cmocka_unit_test(test_ptx_is_read),
 		cmocka_unit_test(test_fat_binaries_are_read),
+		cmocka_unit_test(test_code_for_few_devices_runs_on_those_alone),
 		cmocka_unit_test(test_compressed_fat_binaries_are_opaque),
 		cmocka_unit_test(test_images_cut_or_damaged_never_crash),
 	};

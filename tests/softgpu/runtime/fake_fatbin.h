@@ -29,6 +29,10 @@ struct fake_fatbin {
 	size_t used; /* bytes of entries */
 };
 
+/* In the flags of an entry: for one device alone, for one major version. */
+#define FAKE_ONE_ARCH 0x100000u
+#define FAKE_FAMILY   0x200000u
+
 static inline void fake_fatbin_init(struct fake_fatbin *fatbin)
 {
 	uint32_t magic = 0xba55ed50;
@@ -60,6 +64,14 @@ static inline void fake_fatbin_add(struct fake_fatbin *fatbin, enum fake_kind ki
 	fatbin->used += 64 + payload_size;
 	total = fatbin->used;
 	memcpy(fatbin->data + 8, &total, sizeof(total));
+}
+
+/* Set the flags of the entry that was added last, which has size bytes. */
+static inline void fake_fatbin_set_flags(struct fake_fatbin *fatbin, size_t size, uint32_t flags)
+{
+	unsigned char *end = fatbin->data + 16 + fatbin->used;
+
+	memcpy(end - (size + 7) / 8 * 8 - 64 + 40, &flags, sizeof(flags));
 }
 
 #endif

@@ -98,6 +98,29 @@ static void test_chosen_image_goes_before_other_readable_ones(void **state)
 	assert_int_equal(((const unsigned char *)choice.cubin)[100], 86);
 }
 
+static void test_code_for_one_architecture_runs_on_that_alone(void **state)
+{
+	(void)state;
+	add_elf(90);
+	fake_fatbin_set_flags(&fatbin, 256, FAKE_ONE_ARCH);
+	fake_fatbin_add(&fatbin, FAKE_PTX, 90, "", 1);
+	fake_fatbin_set_flags(&fatbin, 1, FAKE_ONE_ARCH);
+	assert_int_equal(choose(90), SG_RT_FATBIN_FITS);
+	assert_int_equal(choose(91), SG_RT_FATBIN_NO_IMAGE);
+	assert_int_equal(choose(100), SG_RT_FATBIN_NO_IMAGE);
+}
+
+static void test_code_for_a_family_runs_in_that_alone(void **state)
+{
+	(void)state;
+	fake_fatbin_add(&fatbin, FAKE_PTX, 100, "", 1);
+	fake_fatbin_set_flags(&fatbin, 1, FAKE_FAMILY);
+	assert_int_equal(choose(100), SG_RT_FATBIN_FITS);
+	assert_int_equal(choose(103), SG_RT_FATBIN_FITS);
+	assert_int_equal(choose(120), SG_RT_FATBIN_NO_IMAGE);
+	assert_int_equal(choose(90), SG_RT_FATBIN_NO_IMAGE);
+}
+
 static void test_code_for_newer_devices_does_not_run(void **state)
 {
 	(void)state;
@@ -190,6 +213,9 @@ int main(void)
 		cmocka_unit_test_setup(test_machine_code_goes_before_newer_ptx, start_empty),
 		cmocka_unit_test_setup(test_chosen_image_goes_before_other_readable_ones,
 				       start_empty),
+		cmocka_unit_test_setup(test_code_for_one_architecture_runs_on_that_alone,
+				       start_empty),
+		cmocka_unit_test_setup(test_code_for_a_family_runs_in_that_alone, start_empty),
 		cmocka_unit_test_setup(test_code_for_newer_devices_does_not_run, start_empty),
 		cmocka_unit_test_setup(test_compressed_code_has_an_architecture_but_no_image,
 				       start_empty),
