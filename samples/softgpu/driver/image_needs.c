@@ -189,7 +189,9 @@ CUresult sg_image_needs_read(struct sg_image *image, const unsigned char *bytes,
 	struct reading reading = {.image = image};
 	Elf64_Shdr section;
 
-	if (!image->kernels.nr_names || !sg_image_elf_open(&reading.elf, bytes, size))
+	/* Other code of the same kernels may need more: a launch must not fail for that. */
+	if (!image->kernels.nr_names || !sg_image_elf_open(&reading.elf, bytes, size) ||
+	    reading.elf.arch != image->binary_version)
 		return CUDA_SUCCESS;
 	if (!image->needs)
 		image->needs = calloc(image->kernels.nr_names, sizeof(*image->needs));

@@ -24,7 +24,8 @@ int sg_image_needs_get_ptx_arch(const unsigned char *bytes, size_t size);
 
 /*
  * Fill in what the kernels of the image need, as far as a cubin tells: the image's own, or one that
- * has the same kernels. A cubin that cannot be read changes nothing.
+ * has the same kernels. A cubin that cannot be read, or is not for the architecture that the image
+ * stands for (binary_version), changes nothing.
  */
 SG_MUST_USE CUresult sg_image_needs_read(struct sg_image *image, const unsigned char *bytes,
 					 size_t size);

@@ -205,6 +205,12 @@ static void test_names_alone_take_needs_from_the_cubin_they_point_to(void **stat
 	image = open_image(&names, SG_IMAGE_UNSIZED, 89);
 	assert_int_equal(sg_image_find_needs(image, "a")->registers, 40);
 	sg_image_close(image);
+	/* Code for another device says nothing of what this one needs. */
+	names.header.e_flags = 0x06000004u | 87u << 8;
+	image = open_image(&names, SG_IMAGE_UNSIZED, 89);
+	assert_null(sg_image_find_needs(image, "a"));
+	sg_image_close(image);
+	names.header.e_flags = 0x06000004u | 86u << 8;
 	/* In a file a pointer means nothing. */
 	names.place[0] = 8;
 	image = open_image(&names, sizeof(names), 89);

@@ -111,8 +111,11 @@ static void test_cubins_tell_what_kernels_need(void **state)
 	static const struct {
 		const char *name;
 		int cc;
-	} cubins[] = {{"sample_80.cubin", 80}, {"sample_90.cubin", 90}, {"sample_100.cubin", 100},
-		      {"sample.fatbin", 80},   {"sample.fatbin", 90},   {"sample.fatbin", 120}};
+	} cubins[] = {{"sample_80.cubin", 80},
+		      {"sample_90.cubin", 90},
+		      {"sample_100.cubin", 100},
+		      {"sample.fatbin", 80},
+		      {"sample.fatbin", 90}};
 
 	(void)state;
 	for (size_t i = 0; i < SG_LENGTH(cubins); i++) {
@@ -131,6 +134,16 @@ static void test_cubins_tell_what_kernels_need(void **state)
 		assert_int_equal(image->constant_size, 32);
 		sg_image_close(image);
 	}
+}
+
+static void test_code_to_be_compiled_does_not_tell_what_it_needs(void **state)
+{
+	struct sg_image *image;
+
+	(void)state;
+	assert_int_equal(open_image(&image, "sample.fatbin", 120), CUDA_SUCCESS);
+	assert_null(sg_image_find_needs(image, "first")); /* the cubin there is not for 12.0 */
+	sg_image_close(image);
 }
 
 static void test_relocatable_cubins_are_read(void **state)
@@ -226,6 +239,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_cubins_are_read),
 		cmocka_unit_test(test_cubins_tell_what_they_were_made_of),
 		cmocka_unit_test(test_cubins_tell_what_kernels_need),
+		cmocka_unit_test(test_code_to_be_compiled_does_not_tell_what_it_needs),
 		cmocka_unit_test(test_relocatable_cubins_are_read),
 		cmocka_unit_test(test_ptx_is_read),
 		cmocka_unit_test(test_fat_binaries_are_read),
