@@ -87,15 +87,18 @@ static void test_limits_are_those_of_the_compute_capability(void **state)
 
 	(void)state;
 	for (size_t i = 0; (p = sg_profile_get(i)); i++) {
-		size_t n = 0;
+		int nr_found = 0;
 
-		while (n < sizeof(limits) / sizeof(limits[0]) && limits[n].cc != p->cc)
-			n++;
-		assert_true(n < sizeof(limits) / sizeof(limits[0]));
-		assert_int_equal(p->threads_per_multiprocessor, limits[n].threads);
-		assert_int_equal(p->blocks_per_multiprocessor, limits[n].blocks);
-		assert_int_equal(p->shared_per_multiprocessor, limits[n].shared * 1024);
-		assert_int_equal(p->shared_per_block_optin, limits[n].optin * 1024);
+		for (size_t n = 0; n < sizeof(limits) / sizeof(limits[0]); n++) {
+			if (limits[n].cc != p->cc)
+				continue;
+			nr_found++;
+			assert_int_equal(p->threads_per_multiprocessor, limits[n].threads);
+			assert_int_equal(p->blocks_per_multiprocessor, limits[n].blocks);
+			assert_int_equal(p->shared_per_multiprocessor, limits[n].shared * 1024);
+			assert_int_equal(p->shared_per_block_optin, limits[n].optin * 1024);
+		}
+		assert_int_equal(nr_found, 1);
 	}
 }
 

@@ -44,7 +44,7 @@ static void test_wsl_knows_processes_but_not_their_memory(void **state)
 {
 	pid_t pid = sg_nvml_fixture_start_holder("4194304");
 	nvmlDevice_t device = sg_nvml_fixture_get_device(1);
-	nvmlProcessDetail_v1_t detail[2];
+	nvmlProcessDetail_v1_t detail[2] = {{.pid = 0}};
 	nvmlProcessDetailList_t list = {
 		.version = nvmlProcessDetailList_v1, .numProcArrayEntries = 2, .procArray = detail};
 	nvmlProcessInfo_v1_t first[2];
