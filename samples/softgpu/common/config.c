@@ -46,19 +46,30 @@ static const char *make_card_name(void)
 	return strdup(own);
 }
 
+static void say_profiles(const char *key)
+{
+	const struct sg_profile *profile;
+	char names[500] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; (profile = sg_profile_get(i)) && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 profile->key);
+	sg_log_say("SOFTGPU_PROFILE=%s is none of the cards %s; using softgpu", key, names);
+}
+
 static const struct sg_profile *find_profile(void)
 {
 	const char *key = getenv("SOFTGPU_PROFILE");
-	const struct sg_profile *profile = sg_profile_find("softgpu"), *found;
+	const struct sg_profile *found;
 
 	if (!key || !*key)
-		return profile;
+		return sg_profile_find("softgpu");
 	found = sg_profile_find(key);
-	if (!found)
-		sg_log_say("SOFTGPU_PROFILE=%s is not a card softgpu knows (softgpu-run --list), "
-			   "using softgpu",
-			   key);
-	return found ? found : profile;
+	if (found)
+		return found;
+	say_profiles(key);
+	return sg_profile_find("softgpu");
 }
 
 static void read_environment(void)

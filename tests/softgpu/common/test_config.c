@@ -120,6 +120,17 @@ static void test_profile_is_chosen_by_its_key(void **state)
 	assert_int_equal(outcome.config.backing, SG_BACKING_ZERO); /* 24 GB */
 }
 
+static void test_unknown_profile_is_answered_with_the_known_ones(void **state)
+{
+	struct outcome outcome = read_config("SOFTGPU_PROFILE", "rtx5090");
+
+	(void)state;
+	assert_string_equal(outcome.said,
+			    "softgpu: SOFTGPU_PROFILE=rtx5090 is none of the cards softgpu, t4, "
+			    "v100-32g, a10, a100-40g, a100-80g, l4, l40s, rtx3090, rtx4090, "
+			    "h100-80g, h200, b200; using softgpu\n");
+}
+
 static void test_variables_go_before_the_profile(void **state)
 {
 	struct outcome outcome;
@@ -240,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_defaults_are_a_small_card_of_one_device),
 		cmocka_unit_test(test_settings_are_taken_without_a_word),
 		cmocka_unit_test(test_profile_is_chosen_by_its_key),
+		cmocka_unit_test(test_unknown_profile_is_answered_with_the_known_ones),
 		cmocka_unit_test(test_variables_go_before_the_profile),
 		cmocka_unit_test(test_behaviour_of_nvml_is_chosen_by_a_word),
 		cmocka_unit_test(test_memory_comes_in_whole_pages),
