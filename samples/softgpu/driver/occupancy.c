@@ -5,9 +5,12 @@
 #include "device_attribute.h"
 #include "stream.h"
 
-/* Units in which a multiprocessor hands out its registers (per warp) and its shared memory. */
+/*
+ * The rules are those of NVIDIA's calculator, cuda_occupancy.h of the toolkit: registers go to
+ * warps in units, from the part of the multiprocessor that the warp is in.
+ */
 #define REGISTER_UNIT 256
-#define SHARED_UNIT   128
+#define NR_PARTS      4
 
 #define VALID_FLAGS CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE
 
@@ -27,13 +30,22 @@ static int get_reserved(CUdevice device)
 				       CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
 }
 
+static size_t get_shared_unit(void)
+{
+	return sg_config_get()->profile.cc >= 80 ? 128 : 256;
+}
+
 static int by_registers(struct sg_kernel *kernel, CUdevice device, int nr_warps)
 {
+	const struct sg_profile *profile = &sg_config_get()->profile;
 	int registers = sg_kernel_get_attribute(kernel, CU_FUNC_ATTRIBUTE_NUM_REGS, device);
 	size_t per_warp = round_up((size_t)registers * SG_WARP_SIZE, REGISTER_UNIT);
+	size_t warps_per_part = (size_t)profile->registers_per_multiprocessor / NR_PARTS / per_warp;
 
-	return (int)((size_t)sg_config_get()->profile.registers_per_multiprocessor /
-		     (per_warp * (size_t)nr_warps));
+	/* The hardware takes a block for one that uses all parts alike. */
+	if (per_warp * round_up((size_t)nr_warps, NR_PARTS) > (size_t)profile->registers_per_block)
+		return 0;
+	return (int)(warps_per_part * NR_PARTS / (size_t)nr_warps);
 }
 
 static int by_shared(struct sg_kernel *kernel, CUdevice device, size_t dynamic_shared)
@@ -46,7 +58,8 @@ static int by_shared(struct sg_kernel *kernel, CUdevice device, size_t dynamic_s
 
 	if (dynamic_shared > (size_t)limit)
 		return 0;
-	size = round_up((size_t)fixed + dynamic_shared + (size_t)get_reserved(device), SHARED_UNIT);
+	size = round_up((size_t)fixed + dynamic_shared + (size_t)get_reserved(device),
+			get_shared_unit());
 	return size ? (int)((size_t)profile->shared_per_multiprocessor / size) : INT_MAX;
 }
 
@@ -168,6 +181,7 @@ SG_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
 							int numBlocks, int blockSize)
 {
 	const struct sg_profile *profile = &sg_config_get()->profile;
+	const int unit = (int)get_shared_unit();
 	struct sg_kernel *kernel;
 	CUdevice device;
 	int share, limit;
@@ -178,7 +192,7 @@ SG_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
 	if (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0 ||
 	    numBlocks > sg_occupancy_get_blocks(kernel, device, blockSize, 0))
 		return CUDA_ERROR_INVALID_VALUE;
-	share = profile->shared_per_multiprocessor / numBlocks / SHARED_UNIT * SHARED_UNIT -
+	share = profile->shared_per_multiprocessor / numBlocks / unit * unit -
 		get_reserved(device) -
 		sg_kernel_get_attribute(kernel, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, device);
 	limit = sg_kernel_get_attribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

@@ -5,6 +5,8 @@
  */
 #include "e2e_check.cuh"
 
+#include <cuda_occupancy.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -106,9 +108,40 @@ static void check_occupancy()
 	EXPECT(blocks == card.maxBlocksPerMultiProcessor);
 }
 
+/* NVIDIA's own calculator, a header of the toolkit, must come to the same. */
+template <class Kernel> static void compare_occupancy(Kernel *kernel)
+{
+	static const size_t dynamic[] = {0, 1, 1000, 20000, 40000};
+	cudaFuncAttributes attributes;
+	cudaOccDeviceState state;
+	cudaDeviceProp card;
+
+	CHECK(cudaGetDeviceProperties(&card, 0));
+	CHECK(cudaFuncGetAttributes(&attributes, kernel));
+	/* What cannot be launched the calculator does not know. */
+	for (int size = 1; size <= attributes.maxThreadsPerBlock; size += size % 3 ? 31 : 17) {
+		for (size_t shared : dynamic) {
+			cudaOccDeviceProp device = card;
+			cudaOccFuncAttributes function = attributes;
+			cudaOccResult expected;
+			int blocks = -1;
+
+			EXPECT(cudaOccMaxActiveBlocksPerMultiprocessor(&expected, &device, &function,
+								       &state, size, shared) ==
+			       CUDA_OCC_SUCCESS);
+			CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, size,
+									    shared));
+			EXPECT(blocks == expected.activeBlocksPerMultiprocessor);
+		}
+	}
+}
+
 int main()
 {
 	check_needs();
+	compare_occupancy(plain);
+	compare_occupancy(bounded);
+	compare_occupancy(heavy);
 	check_limits();
 	check_occupancy();
 	check_maps();
