@@ -22,6 +22,8 @@ static void read_environment(void)
 		return;
 	if (strstr(parts, "lookups"))
 		enabled |= SG_LOG_LOOKUPS;
+	if (strstr(parts, "math"))
+		enabled |= SG_LOG_MATH;
 	if (strstr(parts, "missing") || !enabled)
 		enabled |= SG_LOG_MISSING;
 	if (file && *file) {

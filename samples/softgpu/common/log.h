@@ -10,6 +10,7 @@
 enum sg_log_part {
 	SG_LOG_MISSING = 1 << 0, /* API functions that softgpu does not have, once each */
 	SG_LOG_LOOKUPS = 1 << 1, /* every cuGetProcAddress: name, version, flags */
+	SG_LOG_MATH = 1 << 2,    /* functions of cuBLAS, cuDNN and their like, once each */
 };
 
 /* Always said: "softgpu: " and the text. */
