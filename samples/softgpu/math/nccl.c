@@ -81,6 +81,17 @@ SG_MATH_API(int, ncclReduceScatter, const void *from, void *to, size_t count, in
 	return copy(to, 0, from, (size_t)comm->rank, count, data_type, stream);
 }
 
+/* One block for each rank, all like this rank's own. */
+static int gather(const struct sg_nccl_comm *comm, const void *from, void *to, size_t count,
+		  int data_type, void *stream)
+{
+	int err = 0;
+
+	for (int rank = 0; rank < comm->nr_ranks && !err; rank++)
+		err = copy(to, (size_t)rank, from, 0, count, data_type, stream);
+	return err;
+}
+
 SG_MATH_API(int, ncclAllGather, const void *from, void *to, size_t count, int data_type,
 	    const void *handle, void *stream)
 {
@@ -88,7 +99,7 @@ SG_MATH_API(int, ncclAllGather, const void *from, void *to, size_t count, int da
 
 	if (!comm)
 		return SG_NCCL_INVALID_ARGUMENT;
-	return copy(to, (size_t)comm->rank, from, 0, count, data_type, stream);
+	return gather(comm, from, to, count, data_type, stream);
 }
 
 SG_MATH_API(int, ncclAlltoAll, const void *from, void *to, size_t count, int data_type,
@@ -98,7 +109,7 @@ SG_MATH_API(int, ncclAlltoAll, const void *from, void *to, size_t count, int dat
 
 	if (!comm)
 		return SG_NCCL_INVALID_ARGUMENT;
-	return copy(to, (size_t)comm->rank, from, (size_t)comm->rank, count, data_type, stream);
+	return copy(to, 0, from, 0, count * (size_t)comm->nr_ranks, data_type, stream);
 }
 
 SG_MATH_API(int, ncclGather, const void *from, void *to, size_t count, int data_type, int root,
@@ -108,9 +119,7 @@ SG_MATH_API(int, ncclGather, const void *from, void *to, size_t count, int data_
 
 	if (!comm)
 		return SG_NCCL_INVALID_ARGUMENT;
-	if (comm->rank != root)
-		return 0;
-	return copy(to, (size_t)root, from, 0, count, data_type, stream);
+	return comm->rank == root ? gather(comm, from, to, count, data_type, stream) : 0;
 }
 
 SG_MATH_API(int, ncclScatter, const void *from, void *to, size_t count, int data_type, int root,

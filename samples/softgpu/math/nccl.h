@@ -7,8 +7,9 @@
 
 /*
  * What the files of libnccl share. A communicator is bookkeeping: it knows how many ranks there are
- * and which one this is, and talks to none of them. What a rank would get from others stays as it
- * is; what it has itself is copied to where it belongs.
+ * and which one this is, and talks to none of them. What others would send is taken to be what this
+ * rank has itself, as is true of the sizes and counts that programs compare at their start; what
+ * one rank alone would send to the others (a broadcast) stays as it is.
  */
 #define SG_NCCL_COMM SG_MATH_FIRST_OWN
 

@@ -1,0 +1,54 @@
+"""Which releases of which frameworks are tried, and with which programs."""
+import dataclasses
+
+
+@dataclasses.dataclass
+class Program:
+    name: str  # samples/FRAMEWORK/NAME.py
+    options: list  # of softgpu-run
+    environment: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Release:
+    framework: str
+    version: str
+    cuda: str
+    wheels: list  # installed without their dependencies
+    others: list  # and what they cannot do without, none of it NVIDIA's
+    programs: list
+
+
+CARD = ["-m", "24G"]
+TORCH_OTHERS = ["filelock", "fsspec", "jinja2", "networkx", "numpy", "setuptools", "sympy",
+                "typing_extensions"]
+
+
+def allocator(setting):
+    # The second name is the one of newer releases.
+    return {"PYTORCH_CUDA_ALLOC_CONF": setting, "PYTORCH_ALLOC_CONF": setting}
+
+
+TORCH_PROGRAMS = [
+    Program("mlp", CARD),
+    Program("transformer", CARD),
+    Program("convolutions", CARD),
+    Program("mixed_precision", CARD),
+    Program("accumulation", CARD),
+    Program("out_of_memory", ["-m", "4G"]),
+    Program("expandable", CARD, allocator("expandable_segments:True")),
+    Program("async_allocator", CARD, allocator("backend:cudaMallocAsync")),
+    Program("graphs", CARD),
+    Program("loader", CARD),
+    Program("two_devices", [*CARD, "-n", "2"]),
+    Program("distributed", [*CARD, "-n", "2"]),
+    # What no kernel wrote must not look like a number of found elements: memory reads as zero.
+    Program("libraries", CARD, {"SOFTGPU_EXACT_BELOW": "0"}),
+    Program("large", ["-m", "80G"]),
+]
+
+# The newest of each when this was written, and one torch for CUDA 12.
+RELEASES = [
+    Release("torch", "2.15.0", "13", ["torch==2.15.0"], TORCH_OTHERS, TORCH_PROGRAMS),
+    Release("torch", "2.8.0", "12", ["torch==2.8.0"], TORCH_OTHERS, TORCH_PROGRAMS),
+]

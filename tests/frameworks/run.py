@@ -1,0 +1,155 @@
+"""Runs real frameworks on softgpu: wheels from PyPI, small training programs, stand-ins for the rest.
+
+usage: run.py --stage DIR --work DIR [--write FILE] [torch|tensorflow|jax]...
+
+Each release of releases.py is installed into a folder of its own below --work, once, without any
+nvidia-* package, and every program of samples/FRAMEWORK runs in it through softgpu-run. Then again
+with folders in place as the nvidia-* packages would make them, full of libraries that end the
+program when they are loaded: the stand-ins must be in front of those.
+
+A framework that cannot be had here is skipped, aloud. What ran is written into --write.
+"""
+import argparse
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import fake_nvidia
+import releases
+import table
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TIMEOUT = 300  # seconds; a hang, not a measurement
+
+
+class Skipped(Exception):
+    """The framework cannot be had here; says why."""
+
+
+def last_lines(text, count):
+    return "\n".join("    " + line for line in text.strip().splitlines()[-count:])
+
+
+def pip_install(python, arguments):
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+               "--only-binary", ":all:", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        raise Skipped(f"pip cannot install {' '.join(arguments)}: {(lines or ['?'])[0]}")
+
+
+def install(release, work):
+    """The folder of the virtual environment, made if it is not there. The stamp is written last."""
+    folder = os.path.join(work, f"{release.framework}-{release.version}")
+    stamp = os.path.join(folder, "installed.txt")
+    wanted = "\n".join(release.wheels + release.others)
+    if os.path.exists(stamp):
+        with open(stamp, encoding="utf-8") as file:
+            if file.read() == wanted:
+                return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = os.path.join(folder, "bin", "python")
+    pip_install(python, ["--no-deps", *release.wheels])
+    pip_install(python, release.others)
+    with open(stamp, "w", encoding="utf-8") as file:
+        file.write(wanted)
+    return folder
+
+
+def environment(program):
+    """Of the caller only what has nothing to do with GPUs."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("SOFTGPU_", "VRAMSCOPE_", "PYTORCH_", "TORCH_", "CUDA_", "TF_",
+                                    "XLA_", "JAX_", "LD_"))}
+    return kept | {"PYTHONDONTWRITEBYTECODE": "1"} | program.environment
+
+
+def run_program(release, program, folder, stage):
+    """None if it went well, else what it said."""
+    command = [os.path.join(stage, "bin", "softgpu-run"), *program.options, "--",
+               os.path.join(folder, "bin", "python"),
+               os.path.join(ROOT, "samples", release.framework, program.name + ".py")]
+    try:
+        done = subprocess.run(command, env=environment(program), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace",
+                              timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired as late:
+        return f"hangs\n{last_lines((late.stdout or b'').decode(errors='replace'), 20)}"
+    if done.returncode:
+        return f"exit status {done.returncode}\n{last_lines(done.stdout, 30)}"
+    if fake_nvidia.MARK in done.stdout:
+        return f"loaded an NVIDIA library\n{last_lines(done.stdout, 30)}"
+    return None
+
+
+def run_all(release, folder, stage, jobs):
+    """{program name: None or what it said}"""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = {program.name: pool.submit(run_program, release, program, folder, stage)
+                   for program in release.programs}
+        return {name: future.result() for name, future in futures.items()}
+
+
+def run_release(release, options):
+    """Returns ({way: {program: None or what it said}}, seconds)."""
+    folder = install(release, options.work)
+    begin = time.monotonic()
+    results = {}
+    for way, with_packages in (("alone", False), ("beside", True)):
+        fake_nvidia.remove(folder)
+        if with_packages:
+            fake_nvidia.place(folder, os.path.join(options.work, "fake-nvidia"),
+                              os.path.join(options.stage, "lib", "vramscope", "softgpu"))
+        results[way] = run_all(release, folder, options.stage, options.jobs)
+    fake_nvidia.remove(folder)
+    return results, time.monotonic() - begin
+
+
+def report(release, results, seconds):
+    """Says how it went; the number of failures."""
+    failures = [(name, way, text) for way, programs in results.items()
+                for name, text in programs.items() if text]
+    total = sum(len(programs) for programs in results.values())
+    print(f"{release.framework} {release.version}: {total - len(failures)} of {total} runs went well "
+          f"({seconds:.0f} s)")
+    for name, way, text in failures:
+        print(f"  FAILED {name} ({table.WAYS[way]}): {text}")
+    return len(failures)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--stage", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--write")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("frameworks", nargs="*")
+    options = parser.parse_args()
+    options.stage, options.work = os.path.abspath(options.stage), os.path.abspath(options.work)
+    known = sorted({release.framework for release in releases.RELEASES})
+    if not set(options.frameworks) <= set(known):
+        parser.error(f"frameworks are {', '.join(known)}")
+    os.makedirs(options.work, exist_ok=True)
+    failures, ran = 0, []
+    for release in releases.RELEASES:
+        if options.frameworks and release.framework not in options.frameworks:
+            continue
+        try:
+            results, seconds = run_release(release, options)
+        except Skipped as reason:
+            print(f"SKIP {release.framework} {release.version}: {reason}")
+            continue
+        failures += report(release, results, seconds)
+        ran.append((release, results))
+    if options.write and ran:
+        table.write(options.write, ran)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
