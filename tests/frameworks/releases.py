@@ -47,8 +47,34 @@ TORCH_PROGRAMS = [
     Program("large", ["-m", "80G"]),
 ]
 
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "1"}
+
+TENSORFLOW_PROGRAMS = [
+    Program("train", CARD, QUIET),
+    Program("keras_fit", CARD, QUIET),
+    Program("out_of_memory", ["-m", "4G"], QUIET),
+    Program("async_allocator", CARD, QUIET | {"TF_GPU_ALLOCATOR": "cuda_malloc_async"}),
+]
+
+JAX_PROGRAMS = [
+    Program("train", CARD),
+    Program("out_of_memory", ["-m", "4G"]),
+    Program("allocators", CARD, {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}),
+    Program("two_devices", [*CARD, "-n", "2"]),
+]
+
+# What the wheel names as its dependencies.
+TENSORFLOW_OTHERS = ["absl-py", "astunparse", "flatbuffers", "gast", "google-pasta", "grpcio", "h5py",
+                     "keras", "libclang", "ml_dtypes", "numpy", "opt_einsum", "packaging", "protobuf",
+                     "requests", "setuptools", "six", "termcolor", "typing_extensions", "wrapt"]
+
 # The newest of each when this was written, and one torch for CUDA 12.
 RELEASES = [
     Release("torch", "2.15.0", "13", ["torch==2.15.0"], TORCH_OTHERS, TORCH_PROGRAMS),
     Release("torch", "2.8.0", "12", ["torch==2.8.0"], TORCH_OTHERS, TORCH_PROGRAMS),
+    Release("tensorflow", "2.21.0", "12", ["tensorflow==2.21.0"], TENSORFLOW_OTHERS,
+            TENSORFLOW_PROGRAMS),
+    Release("jax", "0.10.2", "13", ["jax==0.10.2", "jaxlib==0.10.2", "jax-cuda13-plugin==0.10.2",
+                                    "jax-cuda13-pjrt==0.10.2"],
+            ["ml_dtypes", "numpy", "opt_einsum", "scipy"], JAX_PROGRAMS),
 ]
