@@ -9,7 +9,8 @@ headers (pass the folders of several releases, the newest first) and from what t
 frameworks import or look up by name. What a list has already stays in it.
 
 A list holds facts only. Its first lines say `soname SONAME NODE X.Y.Z`: the version node of its
-symbols ("-": none) and the version the library answers with. Then, one to a line:
+symbols ("-": none) and the version the library answers with. `part SONAME WHOLE` is a
+library that has all of these names, too, under a node called like itself. Then, one to a line:
 
     NAME RETURN ARGUMENTS
 

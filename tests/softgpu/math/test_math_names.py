@@ -15,6 +15,7 @@ def read_list(path):
     with open(path, encoding="ascii") as file:
         lines = [line.split() for line in file if not line.startswith("#")]
     sonames = [line[1:3] for line in lines if line[0] == "soname"]
+    sonames += [[line[1], line[1]] for line in lines if line[0] == "part"]
     return sonames, {line[0] for line in lines if line[0] not in ("soname", "part")}
 
 
