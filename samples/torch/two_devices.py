@@ -33,7 +33,7 @@ def main():
     # A copy of the model on each, gradients brought together.
     parallel = nn.DataParallel(nn.Linear(64, 64).to("cuda:0"))
     parallel(torch.randn(32, 64, device="cuda:0")).sum().backward()
-    del first, second, optimizer, parallel
+    del first, second, part, optimizer, parallel
     for device in (0, 1):
         common.clear()
         torch.cuda.empty_cache()
