@@ -39,7 +39,11 @@ int sg_math_attributes_set(struct sg_math_attributes *attributes, int name, int 
 	if (size)
 		memcpy(copy, bytes, size);
 	free(attribute->bytes);
-	*attribute = (struct sg_math_attribute){name, type, count, size, copy};
+	attribute->name = name;
+	attribute->type = type;
+	attribute->count = count;
+	attribute->size = size;
+	attribute->bytes = copy;
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 """Every name of a list is exported under its version node, and what is written is in a list.
 
-usage: test_math_names.py NM MATH_DIR LIBRARY_DIR
+usage: test_math_names.py READELF MATH_DIR LIBRARY_DIR
 
 A written function that is in no list would be hidden by the version script, and nobody would notice.
 """
@@ -19,10 +19,12 @@ def read_list(path):
     return sonames, {line[0] for line in lines if line[0] not in ("soname", "part")}
 
 
-def exported(nm, path):
-    text = subprocess.run([nm, "-D", "--defined-only", "--with-symbol-versions", path], text=True,
-                          capture_output=True, check=True).stdout
-    return {line.split()[-1] for line in text.splitlines() if line.split()[1] in "TWV"}
+def exported(readelf, path):
+    text = subprocess.run([readelf, "--dyn-syms", "-W", path], text=True, capture_output=True,
+                          check=True).stdout
+    rows = [line.split() for line in text.splitlines()]
+    return {row[7] for row in rows if len(row) == 8 and row[3] in ("FUNC", "OBJECT")
+            and row[6] != "UND"}
 
 
 def written(folder):
@@ -36,14 +38,14 @@ def written(folder):
 
 
 def main():
-    nm, folder, libraries = sys.argv[1:]
+    readelf, folder, libraries = sys.argv[1:]
     wrong, listed = [], set()
     for path in sorted(glob.glob(os.path.join(folder, "names", "*.txt"))):
         sonames, names = read_list(path)
         listed |= names
         for soname, node in sonames:
             suffix = "" if node == "-" else "@@" + node
-            found = exported(nm, os.path.join(libraries, soname))
+            found = exported(readelf, os.path.join(libraries, soname))
             missing = {name + suffix for name in names} - found
             strange = {name for name in found if name.split("@")[0] not in names | {node}}
             wrong += [f"{soname} lacks {name}" for name in sorted(missing)]
