@@ -1,10 +1,12 @@
 #include "context.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "array.h"
+#include "call_tool.h"
 #include "memory.h"
 #include "module.h"
 #include "object.h"
@@ -152,7 +154,9 @@ static CUresult create(CUcontext *pctx, unsigned flags, CUdevice dev)
 		return result;
 	}
 	*pctx = to_handle(context);
-	return push(context);
+	result = push(context);
+	sg_call_tool_report(SG_CALLS_CONTEXT_CREATED, context, NULL);
+	return result;
 }
 
 SG_API CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
@@ -199,6 +203,7 @@ SG_API CUresult cuCtxDestroy_v2(CUcontext ctx)
 	context = from_handle(ctx);
 	if (!context || context->is_primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
+	sg_call_tool_report_going(context);
 	if (stack.depth && stack.entries[stack.depth - 1].context == context)
 		stack.depth--;
 	deactivate(context);
@@ -292,6 +297,7 @@ static struct sg_context *get_primary(CUdevice device)
 SG_API CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
 	struct sg_context *context;
+	bool is_new = false;
 	CUresult result = sg_init_check_device(dev);
 
 	if (result != CUDA_SUCCESS)
@@ -300,16 +306,37 @@ SG_API CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
 	context = get_primary(dev);
-	if (!context)
+	if (!context) {
 		result = CUDA_ERROR_OUT_OF_MEMORY;
-	else if (!context->is_active)
+	} else if (!context->is_active) {
 		result = activate(context);
+		is_new = result == CUDA_SUCCESS;
+	}
 	if (result == CUDA_SUCCESS) {
 		context->nr_retained++;
 		*pctx = to_handle(context);
 	}
 	pthread_mutex_unlock(&lock);
+	if (is_new)
+		sg_call_tool_report(SG_CALLS_CONTEXT_CREATED, context, NULL);
 	return result;
+}
+
+/*
+ * Tell a tool that a primary context goes, before it does and without the lock. Should another
+ * thread retain it in between, the tool was told too much.
+ */
+static void report_primary_going(CUdevice device, unsigned nr_holders)
+{
+	struct sg_context *context;
+	bool goes;
+
+	pthread_mutex_lock(&lock);
+	context = primaries[device];
+	goes = context && context->is_active && context->nr_retained <= nr_holders;
+	pthread_mutex_unlock(&lock);
+	if (goes)
+		sg_call_tool_report_going(context);
 }
 
 SG_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
@@ -319,6 +346,7 @@ SG_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 
 	if (result != CUDA_SUCCESS)
 		return result;
+	report_primary_going(dev, 1);
 	pthread_mutex_lock(&lock);
 	context = primaries[dev];
 	if (!context || context->nr_retained == 0)
@@ -341,6 +369,7 @@ SG_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 
 	if (result != CUDA_SUCCESS)
 		return result;
+	report_primary_going(dev, UINT_MAX);
 	pthread_mutex_lock(&lock);
 	context = primaries[dev];
 	/* Who retained it still has to release it, though it is no longer active. */

@@ -1,4 +1,6 @@
-#include "driver.h"
+#include <string.h>
+
+#include "call_tool.h"
 #include "entry.h"
 #include "log.h"
 
@@ -15,6 +17,11 @@ static CUresult look_up(const char *symbol, void **pfn, int version, cuuint64_t 
 	sg_log_part(SG_LOG_LOOKUPS, "lookup %s %d %llu", symbol, version,
 		    (unsigned long long)flags);
 	*pfn = NULL;
+	if (!strcmp(symbol, SG_CALLS_NAME)) {
+		*pfn = (void *)(uintptr_t)sg_call_tool_get_api();
+		*status = SG_ENTRY_FOUND;
+		return CUDA_SUCCESS;
+	}
 	if (version > driver_version)
 		return CUDA_ERROR_INVALID_VALUE;
 	*status = sg_entry_find(symbol, version, driver_version,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "call_tool.h"
 #include "identity.h"
 #include "log.h"
 
@@ -224,12 +225,17 @@ static void inject(void)
 
 SG_API CUresult cuInit(unsigned int Flags)
 {
+	bool is_first;
+
 	if (Flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (atomic_load(&is_forked))
 		return CUDA_ERROR_NOT_INITIALIZED;
 	inject();
+	is_first = !atomic_load(&state.is_initialised);
 	pthread_once(&state.once, initialise);
+	if (is_first && state.result == CUDA_SUCCESS)
+		sg_call_tool_report(SG_CALLS_INITIALISED, NULL, NULL);
 	return state.result;
 }
 

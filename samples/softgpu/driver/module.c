@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call_tool.h"
 #include "kernel.h"
 #include "memory.h"
 #include "object.h"
@@ -104,6 +105,7 @@ CUresult sg_module_create(struct sg_image *image, struct sg_context *context,
 		new_module->managed_context = context;
 		new_module->context = context;
 		pthread_mutex_unlock(&lock);
+		sg_call_tool_report(SG_CALLS_MODULE_LOADED, context, new_module);
 	}
 	*module = new_module;
 	return CUDA_SUCCESS;
@@ -117,8 +119,11 @@ void sg_module_destroy(struct sg_module *module)
 	each = module->modules;
 	module->modules = NULL;
 	pthread_mutex_unlock(&lock);
+	if (module->context)
+		sg_call_tool_report(SG_CALLS_MODULE_GOING, module->context, module);
 	for (; each; each = next) {
 		next = each->next;
+		sg_call_tool_report(SG_CALLS_MODULE_GOING, each->context, each);
 		free_blocks(each->device_block, 0);
 		destroy_object(each);
 	}
@@ -180,6 +185,8 @@ static CUresult load_library(struct sg_module *library, struct sg_context *conte
 	pthread_mutex_unlock(&lock);
 	if (found)
 		sg_object_destroy(SG_OBJECT_MODULE, mine);
+	else
+		sg_call_tool_report(SG_CALLS_MODULE_LOADED, context, mine);
 	free_blocks(device_block, managed_block);
 	*module = found ? found : mine;
 	return CUDA_SUCCESS;

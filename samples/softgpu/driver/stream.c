@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "capture.h"
+#include "call_tool.h"
 #include "device_attribute.h"
 #include "event.h"
 #include "memory.h"
@@ -97,6 +98,7 @@ SG_API CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flag
 	if (!stream)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*phStream = (CUstream)(void *)stream;
+	sg_call_tool_report(SG_CALLS_STREAM_CREATED, stream->context, stream);
 	return CUDA_SUCCESS;
 }
 
@@ -117,6 +119,7 @@ SG_API CUresult cuStreamDestroy_v2(CUstream hStream)
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE; /* a context's own go with it */
 	sg_capture_forget_stream(stream);
+	sg_call_tool_report(SG_CALLS_STREAM_GOING, stream->context, stream);
 	sg_object_destroy(SG_OBJECT_STREAM, stream);
 	return CUDA_SUCCESS;
 }

@@ -4,7 +4,8 @@
 usage: driver_names.py CUDA_INCLUDE_DIR C_COMPILER OUT_DIR
 
 driver_missing.c   a weak function for every driver API name: says its name, is "not supported".
-                   A written function of that name replaces it at link time.
+                   A written function of that name replaces it at link time. Those that remain
+                   are what the section sg_missing holds, for tests.
 driver_streams.S   NAME_ptsz and NAME_ptds (per-thread default stream): the same code as NAME,
                    because no work is ever outstanding on any stream. Weak, as above.
 driver_table.inc   what cuGetProcAddress knows: SG_ENTRY("cuMemAlloc", 3020, per_thread, cuMemAlloc_v2)
@@ -79,7 +80,8 @@ def main():
                    "int sg_init_refuse_missing(const char *name, _Atomic int *said);\n")
         for name in sorted(names - set(streams)):
             file.write(f"int {name}(void);\n"
-                       f"__attribute__((weak, visibility(\"default\"))) int {name}(void)\n"
+                       f"__attribute__((weak, section(\"sg_missing\"), visibility(\"default\")))\n"
+                       f"int {name}(void)\n"
                        f"{{\n\tstatic _Atomic int said;\n\n"
                        f"\treturn sg_init_refuse_missing(\"{name}\", &said);\n}}\n")
     with open(f"{out}/driver_streams.S", "w", encoding="utf-8") as file:

@@ -5,12 +5,13 @@
 #include <pthread.h>
 
 #include "../common/log.h"
+#include "rt_calls.h"
 
 struct sg_rt_driver sg_rt_driver;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t opened = PTHREAD_ONCE_INIT, started = PTHREAD_ONCE_INIT;
 static SG_RT_PROC_ADDRESS get_proc_address;
-static cudaError_t outcome;
+static cudaError_t open_outcome, outcome;
 
 struct lookup {
 	const char *name;
@@ -84,7 +85,6 @@ static bool essentials_present(void)
 
 static cudaError_t find_driver(void)
 {
-	int version = 0;
 	void *library;
 
 	/* Never closed: the pointers are used until the last exit handler has run. */
@@ -100,9 +100,32 @@ static cudaError_t find_driver(void)
 			"found here is another one");
 		return cudaErrorInsufficientDriver;
 	}
+	sg_rt_calls_join();
 	look_up_all();
-	if (!essentials_present())
-		return cudaErrorInsufficientDriver;
+	return essentials_present() ? cudaSuccess : cudaErrorInsufficientDriver;
+}
+
+static void open_driver(void)
+{
+	open_outcome = find_driver();
+	/* Without a driver there is nobody to tell of calls. */
+	if (open_outcome)
+		atomic_store_explicit(&sg_rt_calls_domain.tool, NULL, memory_order_relaxed);
+}
+
+cudaError_t sg_rt_load_library(void)
+{
+	pthread_once(&opened, open_driver);
+	return open_outcome;
+}
+
+static cudaError_t start_driver(void)
+{
+	cudaError_t error = sg_rt_load_library();
+	int version = 0;
+
+	if (error)
+		return error;
 	if (sg_rt_driver.cuDriverGetVersion_v2020(&version) != CUDA_SUCCESS ||
 	    version / 1000 < CUDART_VERSION / 1000)
 		return cudaErrorInsufficientDriver;
@@ -111,11 +134,11 @@ static cudaError_t find_driver(void)
 
 static void load(void)
 {
-	outcome = find_driver();
+	outcome = start_driver();
 }
 
 cudaError_t sg_rt_load_driver(void)
 {
-	pthread_once(&once, load);
+	pthread_once(&started, load);
 	return outcome;
 }

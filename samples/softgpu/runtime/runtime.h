@@ -71,6 +71,8 @@ extern struct sg_rt_driver sg_rt_driver;
 
 /* Find the driver and initialise it, once; afterwards the outcome of that. */
 cudaError_t sg_rt_load_driver(void);
+/* The first half of that: find it and its functions, and leave it as it is. */
+cudaError_t sg_rt_load_library(void);
 /* cuGetProcAddress of the loaded driver. */
 CUresult sg_rt_load_symbol(const char *name, void **function, int version, cuuint64_t flags,
 			   CUdriverProcAddressQueryResult *status);
