@@ -69,6 +69,7 @@ struct sg_call {
 	/* The tool's, kept from beginning to end. */
 	uint64_t data;
 	uint64_t start_ns;
+	uint64_t space[8];
 	uint32_t id;
 	uint32_t period;
 };
