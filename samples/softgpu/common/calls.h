@@ -93,6 +93,11 @@ struct sg_calls_api {
 	void (*detach)(const struct sg_calls_tool *tool);
 	/* A driver function by its exported name that tells nobody, or NULL. */
 	void *(*find_plain)(const char *name);
+	/*
+	 * The device of a CUmemoryPool, -1 for none, and whether it is another process's: no
+	 * function of the API tells them.
+	 */
+	int (*get_pool_device)(void *pool, bool *is_imported);
 };
 
 static inline void sg_call_enter(struct sg_call *call)

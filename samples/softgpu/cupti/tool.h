@@ -46,6 +46,7 @@ struct sg_tool_driver {
 	CUresult (*get_pool_attribute)(CUmemoryPool pool, CUmemPool_attribute attribute,
 				       void *value);
 	CUresult (*count_devices)(int *count);
+	int (*get_pool_device)(void *pool, bool *is_imported); /* -1: none */
 };
 
 /* NULL: there is no driver, or it is not softgpu. */

@@ -53,6 +53,7 @@ static void open_driver(void)
 		*(void **)plain[i].slot = function;
 	}
 	api = found;
+	driver.get_pool_device = api->get_pool_device;
 }
 
 const struct sg_tool_driver *sg_tool_link_get_driver(void)

@@ -24,6 +24,7 @@ struct pool {
 	uint64_t address; /* its handle */
 	uint64_t size, used, threshold;
 	uint32_t device;
+	CUpti_ActivityMemoryPoolType type;
 };
 
 union space {
@@ -129,12 +130,18 @@ static void describe_block(struct block *block, uint64_t address)
 static void describe_pool(struct pool *pool, CUmemoryPool handle)
 {
 	const struct sg_tool_driver *driver = sg_tool_link_get_driver();
+	bool is_imported;
 	cuuint64_t value;
+	int device;
 
 	memset(pool, 0, sizeof(*pool));
 	pool->address = (uintptr_t)handle;
 	if (!handle)
 		return;
+	device = driver->get_pool_device(handle, &is_imported);
+	pool->device = device < 0 ? 0 : (uint32_t)device;
+	pool->type = is_imported ? CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED
+				 : CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
 	if (driver->get_pool_attribute(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &value) ==
 	    CUDA_SUCCESS)
 		pool->size = value;
@@ -218,7 +225,7 @@ static void push_memory2(const struct block *block, CUcontext context, bool is_r
 
 	if (block->pool) {
 		describe_pool(&pool, (CUmemoryPool)(uintptr_t)block->pool);
-		record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+		record.memoryPoolConfig.memoryPoolType = pool.type;
 		record.memoryPoolConfig.address = pool.address;
 		record.memoryPoolConfig.releaseThreshold = pool.threshold;
 		record.memoryPoolConfig.pool.size = pool.size;
@@ -255,7 +262,7 @@ static void push_pool(const struct pool *pool, CUpti_ActivityMemoryPoolOperation
 	SG_CUPTI_RECORD_POOL record = {
 		.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL,
 		.memoryPoolOperationType = operation,
-		.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL,
+		.memoryPoolType = pool->type,
 		.correlationId = sg_tool_calls_get_id(),
 		.processId = (uint32_t)getpid(),
 		.deviceId = pool->device,
@@ -270,18 +277,6 @@ static void push_pool(const struct pool *pool, CUpti_ActivityMemoryPoolOperation
 	sg_tool_activity_push(&record, sizeof(record));
 }
 
-/* A pool does not tell its device; where it is made it is in the properties. */
-static void push_created_pool(const struct sg_call *call)
-{
-	const cuMemPoolCreate_params *params = call->params;
-	struct pool pool;
-
-	describe_pool(&pool, *params->pool);
-	if (params->poolProps->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-		pool.device = (uint32_t)params->poolProps->location.id;
-	push_pool(&pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED, 0);
-}
-
 static void push_pool_call(const struct sg_call *call, enum sg_tool_action action)
 {
 	const union space *space = (const union space *)call->space;
@@ -289,7 +284,8 @@ static void push_pool_call(const struct sg_call *call, enum sg_tool_action actio
 	struct pool pool;
 
 	if (action == SG_TOOL_POOL_CREATE) {
-		push_created_pool(call);
+		describe_pool(&pool, **(CUmemoryPool *const *)call->params);
+		push_pool(&pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED, 0);
 	} else if (action == SG_TOOL_POOL_TRIM) {
 		describe_pool(&pool, trim->pool);
 		push_pool(&pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED,

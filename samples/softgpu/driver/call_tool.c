@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "kernel.h"
+#include "memory.h"
 #include "module.h"
 #include "object.h"
+#include "pool.h"
 #include "stream.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -93,6 +95,20 @@ static void *find_plain(const char *name)
 	return found ? (void *)(uintptr_t)sg_call_tool_functions[found - names] : NULL;
 }
 
+static int get_pool_device(void *handle, bool *is_imported)
+{
+	const struct sg_pool *pool;
+	int device = -1;
+
+	sg_memory_lock();
+	pool = sg_pool_get(handle);
+	if (pool)
+		device = sg_pool_get_device(pool);
+	*is_imported = pool && sg_pool_is_imported(pool);
+	sg_memory_unlock();
+	return device;
+}
+
 const struct sg_calls_api *sg_call_tool_get_api(void)
 {
 	static const struct sg_calls_api api = {
@@ -101,6 +117,7 @@ const struct sg_calls_api *sg_call_tool_get_api(void)
 		.attach = attach,
 		.detach = detach,
 		.find_plain = find_plain,
+		.get_pool_device = get_pool_device,
 	};
 
 	return &api;

@@ -22,8 +22,8 @@ static bool calls_back; /* the callback calls CUDA itself */
 static void note_call(struct seen *entry, const CUpti_CallbackData *data)
 {
 	entry->data = *data;
-	if (data->functionParams)
-		memcpy(entry->params, data->functionParams, sizeof(void *) * 2);
+	if (entry->cbid == CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2)
+		memcpy(entry->params, data->functionParams, sizeof(cuMemAlloc_v2_params));
 	if (data->callbackSite == CUPTI_API_EXIT)
 		entry->result = *(const int *)data->functionReturnValue;
 	else

@@ -32,7 +32,7 @@ static void note_enter(struct sg_call *call)
 
 	assert_null(call->result);
 	call->data = 4711;
-	if (call->params)
+	if (!strncmp(call->domain->names[call->index], "cuMem", strlen("cuMem")))
 		memcpy(params_at_enter, call->params, sizeof(void *));
 	tell("+%s ", call->domain->names[call->index]);
 	if (!calls_back)
