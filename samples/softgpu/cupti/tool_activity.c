@@ -10,9 +10,10 @@
 
 /*
  * Records are kept until they are asked for (a flush) or have piled up, and are then written into
- * buffers that the program hands out, each of which goes back at once. Two locks: one guards what
- * is kept and is never held while the program's functions run; the other is held by the one
- * thread that delivers, and only that.
+ * buffers that the program hands out, each of which goes back at once. The first buffer is asked
+ * for as soon as there is a record: Kineto flushes only if somebody wanted a buffer. Two locks: one
+ * guards what is kept and is never held while the program's functions run; the other is held by
+ * the one thread that runs them, and only that.
  */
 #define DELIVER_SIZE (64 * 1024)
 #define MAX_KEPT     (64 * 1024 * 1024)
@@ -23,8 +24,15 @@ struct heap {
 	size_t used, room;
 };
 
+/* What the program gave us to fill. */
+struct buffer {
+	uint8_t *bytes; /* NULL: nothing */
+	size_t size, max_records;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct heap kept;
+static struct buffer spare; /* asked for and not filled yet */
 static size_t nr_dropped;
 static CUpti_BuffersCallbackRequestFunc request_buffer;
 static CUpti_BuffersCallbackCompleteFunc complete_buffer;
@@ -32,7 +40,7 @@ static unsigned nr_wanted; /* kinds, and calls one by one */
 
 static pthread_mutex_t delivery = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool is_delivering;
-static _Atomic bool is_much;
+static _Atomic bool has_work; /* for sg_tool_activity_poll */
 
 /* Written under the lock, read by every call. */
 static _Atomic bool is_on[CUPTI_ACTIVITY_KIND_COUNT];
@@ -183,8 +191,8 @@ void sg_tool_activity_push(const void *record, size_t size)
 	} else {
 		nr_dropped++;
 	}
-	if (kept.used >= DELIVER_SIZE)
-		atomic_store_explicit(&is_much, true, memory_order_relaxed);
+	if (request_buffer && (kept.used >= DELIVER_SIZE || !spare.bytes))
+		atomic_store_explicit(&has_work, true, memory_order_relaxed);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -213,17 +221,16 @@ static size_t size_at(const unsigned char *bytes)
 }
 
 /* Fill one buffer from the start of what there is; how much went in. */
-static size_t fill_buffer(const struct heap *heap, size_t from, uint8_t *buffer, size_t size,
-			  size_t max_records)
+static size_t fill_buffer(const struct heap *heap, size_t from, const struct buffer *buffer)
 {
-	size_t used = 0;
+	size_t used = 0, max = buffer->max_records ? buffer->max_records : SIZE_MAX;
 
-	for (size_t nr = 0; from + used < heap->used && (!max_records || nr < max_records); nr++) {
+	for (size_t nr = 0; from + used < heap->used && nr < max; nr++) {
 		size_t next = size_at(heap->bytes + from + used);
 
-		if (used + next > size)
+		if (used + next > buffer->size)
 			break;
-		memcpy(buffer + used, heap->bytes + from + used, next);
+		memcpy(buffer->bytes + used, heap->bytes + from + used, next);
 		used += next;
 	}
 	return used;
@@ -238,21 +245,23 @@ static size_t count_records(const struct heap *heap, size_t from)
 	return nr;
 }
 
-/* Delivery lock held. What finds no room is dropped. */
-static void deliver(const struct heap *heap, CUpti_BuffersCallbackRequestFunc request,
+/* Delivery lock held. The first buffer may be there already; what finds no room is dropped. */
+static void deliver(const struct heap *heap, struct buffer buffer,
+		    CUpti_BuffersCallbackRequestFunc request,
 		    CUpti_BuffersCallbackCompleteFunc complete)
 {
 	size_t done = 0;
 
 	while (done < heap->used) {
-		uint8_t *buffer = NULL;
-		size_t size = 0, max_records = 0, used;
+		size_t used;
 
-		request(&buffer, &size, &max_records);
-		if (!buffer)
+		if (!buffer.bytes)
+			request(&buffer.bytes, &buffer.size, &buffer.max_records);
+		if (!buffer.bytes)
 			break;
-		used = fill_buffer(heap, done, buffer, size, max_records);
-		complete(NULL, 0, buffer, size, used);
+		used = fill_buffer(heap, done, &buffer);
+		complete(NULL, 0, buffer.bytes, buffer.size, used);
+		buffer = (struct buffer){NULL, 0, 0};
 		if (!used)
 			break;
 		done += used;
@@ -264,39 +273,88 @@ static void deliver(const struct heap *heap, CUpti_BuffersCallbackRequestFunc re
 	pthread_mutex_unlock(&lock);
 }
 
+/* Delivery lock held. */
 static void deliver_kept(void)
 {
 	CUpti_BuffersCallbackCompleteFunc complete;
 	CUpti_BuffersCallbackRequestFunc request;
 	struct heap heap = {NULL, 0, 0};
+	struct buffer buffer = {NULL, 0, 0};
 
 	pthread_mutex_lock(&lock);
 	request = request_buffer;
 	complete = complete_buffer;
-	if (request && complete) {
+	if (request && kept.used) {
 		heap = kept;
 		kept = (struct heap){NULL, 0, 0};
+		buffer = spare;
+		spare = (struct buffer){NULL, 0, 0};
 	}
-	atomic_store_explicit(&is_much, false, memory_order_relaxed);
 	pthread_mutex_unlock(&lock);
-	is_delivering = true;
 	if (heap.used)
-		deliver(&heap, request, complete);
-	is_delivering = false;
+		deliver(&heap, buffer, request, complete);
 	free(heap.bytes);
+}
+
+/* Delivery lock held. */
+static void ask_for_spare(void)
+{
+	CUpti_BuffersCallbackRequestFunc request;
+	struct buffer buffer = {NULL, 0, 0};
+
+	pthread_mutex_lock(&lock);
+	request = spare.bytes ? NULL : request_buffer;
+	pthread_mutex_unlock(&lock);
+	if (!request)
+		return;
+	request(&buffer.bytes, &buffer.size, &buffer.max_records);
+	pthread_mutex_lock(&lock);
+	spare = buffer;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Delivery lock held. Nobody will fill it. */
+static void return_spare(void)
+{
+	CUpti_BuffersCallbackCompleteFunc complete;
+	struct buffer buffer;
+
+	pthread_mutex_lock(&lock);
+	complete = complete_buffer;
+	buffer = spare;
+	spare = (struct buffer){NULL, 0, 0};
+	pthread_mutex_unlock(&lock);
+	if (buffer.bytes && complete)
+		complete(NULL, 0, buffer.bytes, buffer.size, 0);
+}
+
+static bool is_much(void)
+{
+	bool much;
+
+	pthread_mutex_lock(&lock);
+	much = kept.used >= DELIVER_SIZE;
+	pthread_mutex_unlock(&lock);
+	return much;
 }
 
 void sg_tool_activity_poll(void)
 {
 	/* The program's functions may call CUDA; another thread's turn will come. */
-	if (!atomic_load_explicit(&is_much, memory_order_relaxed) || is_delivering ||
+	if (!atomic_load_explicit(&has_work, memory_order_relaxed) || is_delivering ||
 	    pthread_mutex_trylock(&delivery) != 0)
 		return;
-	deliver_kept();
+	atomic_store_explicit(&has_work, false, memory_order_relaxed);
+	is_delivering = true;
+	if (is_much())
+		deliver_kept();
+	else
+		ask_for_spare();
+	is_delivering = false;
 	pthread_mutex_unlock(&delivery);
 }
 
-static CUptiResult flush(void)
+static CUptiResult flush(uint32_t flag)
 {
 	bool is_registered;
 
@@ -308,7 +366,11 @@ static CUptiResult flush(void)
 	if (is_delivering)
 		return CUPTI_SUCCESS; /* from inside the program's function: it is being done */
 	pthread_mutex_lock(&delivery);
+	is_delivering = true;
 	deliver_kept();
+	if (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
+		return_spare();
+	is_delivering = false;
 	pthread_mutex_unlock(&delivery);
 	return CUPTI_SUCCESS;
 }
@@ -317,14 +379,12 @@ SG_API CUptiResult cuptiActivityFlush(CUcontext context, uint32_t streamId, uint
 {
 	(void)context;
 	(void)streamId;
-	(void)flag;
-	return sg_tool_link_return(flush());
+	return sg_tool_link_return(flush(flag));
 }
 
 SG_API CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
-	(void)flag;
-	return sg_tool_link_return(flush());
+	return sg_tool_link_return(flush(flag));
 }
 
 SG_API CUptiResult
@@ -380,6 +440,13 @@ void sg_tool_activity_drop(void)
 {
 	for (int kind = CUPTI_ACTIVITY_KIND_INVALID + 1; kind < CUPTI_ACTIVITY_KIND_COUNT; kind++)
 		(void)set_kind((CUpti_ActivityKind)kind, false);
+	if (!is_delivering) {
+		pthread_mutex_lock(&delivery);
+		is_delivering = true;
+		return_spare();
+		is_delivering = false;
+		pthread_mutex_unlock(&delivery);
+	}
 	pthread_mutex_lock(&lock);
 	request_buffer = NULL;
 	complete_buffer = NULL;

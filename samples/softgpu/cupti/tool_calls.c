@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 static _Atomic uint32_t nr_calls;
-/* The outermost call under way in this thread that we were told of; 0: none. */
-static _Thread_local uint32_t outer_id;
+/* The outermost call under way in this thread that we were told of; NULL: none. */
+static _Thread_local const struct sg_call *outer;
 
 uint32_t sg_tool_calls_get_id(void)
 {
-	return outer_id;
+	return outer ? outer->id : 0;
 }
 
 static bool is_driver(const struct sg_call *call)
@@ -43,6 +43,25 @@ static CUpti_ActivityKind kind_of(const struct sg_call *call)
 	return is_driver(call) ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
 }
 
+/*
+ * A call of the driver inside one of the runtime is part of it. Profilers find the call of a piece
+ * of work by number, some among the driver's calls and some among the runtime's: both have it.
+ */
+static bool is_part(const struct sg_call *call)
+{
+	return outer && outer != call && !is_driver(outer) && is_driver(call);
+}
+
+static uint32_t next_id(void)
+{
+	uint32_t id;
+
+	do
+		id = atomic_fetch_add_explicit(&nr_calls, 1, memory_order_relaxed) + 1;
+	while (!id);
+	return id;
+}
+
 static void enter(struct sg_call *call)
 {
 	struct sg_tool_entry entry;
@@ -52,13 +71,15 @@ static void enter(struct sg_call *call)
 		return;
 	}
 	entry = sg_tool_table_find(call);
-	do
-		call->id = atomic_fetch_add_explicit(&nr_calls, 1, memory_order_relaxed) + 1;
-	while (!call->id);
-	if (!outer_id)
-		outer_id = call->id;
-	/* Looked at once: whoever asks for records in between gets none without a beginning. */
-	if (sg_tool_activity_wants_call(kind_of(call), entry.cbid))
+	call->id = is_part(call) ? outer->id : next_id();
+	if (!outer)
+		outer = call;
+	/*
+	 * Looked at once: whoever asks for records in between gets none without a beginning. What
+	 * is part of a call with a record has none of its own.
+	 */
+	if (sg_tool_activity_wants_call(kind_of(call), entry.cbid) &&
+	    !(is_part(call) && outer->start_ns))
 		call->start_ns = sg_tool_query_time();
 	sg_tool_memory_enter(call, entry.action);
 	if (entry.cbid)
@@ -120,8 +141,8 @@ static void leave(struct sg_call *call)
 		tell(call, entry.cbid);
 	if (call->start_ns)
 		push_record(call, entry.cbid);
-	if (outer_id == call->id) {
-		outer_id = 0;
+	if (outer == call) {
+		outer = NULL;
 		sg_tool_activity_poll();
 	}
 }

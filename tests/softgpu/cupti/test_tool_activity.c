@@ -22,7 +22,7 @@ static void test_calls_get_records_with_times_and_result(void **state)
 	assert_int_equal(cuMemFree(4711), CUDA_ERROR_INVALID_VALUE);
 	assert_done(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER));
 	synchronise(1);
-	assert_int_equal(sink.nr_requested, 0);
+	assert_int_equal(sink.nr_completed, 0);
 	assert_done(cuptiActivityFlushAll(0));
 	assert_done(cuptiGetTimestamp(&after));
 	assert_int_equal(sink.nr_records, 2);
@@ -73,6 +73,33 @@ static void test_kernels_can_be_asked_for_and_give_no_records(void **state)
 	assert_int_equal(sink.nr_requested, 0);
 	assert_int_equal(sink.nr_records, 0);
 	assert_ok(cuModuleUnload(module));
+}
+
+/* Kineto flushes only if it was asked for a buffer. */
+static void test_buffer_is_asked_for_with_the_first_record(void **state)
+{
+	(void)state;
+	assert_done(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
+	assert_int_equal(sink.nr_requested, 0);
+	synchronise(3);
+	assert_int_equal(sink.nr_requested, 1);
+	assert_done(cuptiActivityFlushAll(0));
+	assert_int_equal(sink.nr_requested, 1);
+	assert_int_equal(sink.nr_completed, 1);
+	assert_int_equal(sink.nr_records, 3);
+}
+
+static void test_buffer_comes_back_though_nothing_is_in_it(void **state)
+{
+	(void)state;
+	assert_done(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
+	synchronise(1);
+	assert_done(cuptiActivityFlushAll(0));
+	synchronise(1); /* asks for another one */
+	assert_int_equal(sink.nr_requested, 2);
+	assert_int_equal(sink.nr_completed, 1);
+	assert_done(cuptiFinalize());
+	assert_int_equal(sink.nr_completed, 2);
 }
 
 static void test_small_buffers_are_filled_one_after_the_other(void **state)
@@ -216,6 +243,8 @@ int main(void)
 		CASE(test_calls_get_records_with_times_and_result),
 		CASE(test_thread_is_named_as_asked),
 		CASE(test_kernels_can_be_asked_for_and_give_no_records),
+		CASE(test_buffer_is_asked_for_with_the_first_record),
+		CASE(test_buffer_comes_back_though_nothing_is_in_it),
 		CASE(test_small_buffers_are_filled_one_after_the_other),
 		CASE(test_buffer_gets_no_more_records_than_it_may_have),
 		CASE(test_records_without_a_buffer_are_counted_as_dropped),

@@ -134,6 +134,27 @@ static void test_what_a_callback_calls_is_not_told(void **state)
 	assert_int_equal(nr_seen, 2);
 }
 
+static CUpti_SubscriberHandle late;
+
+static void change_subscriber(void *userdata)
+{
+	(void)userdata;
+	assert_done(cuptiUnsubscribe(subscriber));
+	assert_done(cuptiSubscribe(&late, note, NULL));
+	assert_done(cuptiEnableDomain(1, late, CUPTI_CB_DOMAIN_DRIVER_API));
+}
+
+/* A host function runs inside the call that submits it. */
+static void test_only_who_saw_a_call_begin_sees_it_end(void **state)
+{
+	(void)state;
+	enable(CUPTI_CB_DOMAIN_DRIVER_API);
+	assert_ok(cuLaunchHostFunc(NULL, change_subscriber, NULL));
+	assert_int_equal(nr_seen, 1);
+	assert_int_equal(seen[0].data.callbackSite, CUPTI_API_ENTER);
+	subscriber = late;
+}
+
 static void test_function_without_arguments_has_none(void **state)
 {
 	(void)state;
@@ -253,6 +274,7 @@ int main(void)
 		CASE(test_correlation_joins_beginning_and_end_and_nothing_else),
 		CASE(test_failure_comes_with_its_code),
 		CASE(test_what_a_callback_calls_is_not_told),
+		CASE(test_only_who_saw_a_call_begin_sees_it_end),
 		CASE(test_function_without_arguments_has_none),
 		CASE(test_launch_has_the_name_of_its_kernel),
 		CASE(test_contexts_streams_and_modules_are_told_when_they_come_and_go),

@@ -106,7 +106,7 @@ static void assert_calls(const struct call *calls, size_t nr_calls)
 		assert_int_equal(events[at++].domain, CUPTI_CB_DOMAIN_DRIVER_API);
 }
 
-/* Every call of the driver is whole, and inside of one of the runtime. */
+/* Every call of the driver is whole, inside of one of the runtime, and has its number. */
 static void assert_nested(void)
 {
 	const struct event *outer = NULL, *inner = NULL;
@@ -123,9 +123,7 @@ static void assert_nested(void)
 		}
 		assert_non_null(outer);
 		assert_int_equal(is_enter, !inner);
-		assert_int_not_equal(event->id, outer->id);
-		if (inner)
-			assert_int_equal(event->id, inner->id);
+		assert_int_equal(event->id, outer->id);
 		inner = is_enter ? event : NULL;
 	}
 	assert_null(outer);
@@ -225,12 +223,71 @@ static void test_parameters_have_the_shape_of_the_header(void **state)
 	assert_int_equal(cudaFree(memory), cudaSuccess);
 }
 
+static unsigned nr_runtime, nr_driver;
+static uint32_t memory_id, runtime_id;
+
+static void request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	*size = 65536;
+	*max_records = 0;
+	*buffer = aligned_alloc(8, *size);
+}
+
+static void complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+		     size_t valid_size)
+{
+	CUpti_Activity *record = NULL;
+
+	(void)context;
+	(void)stream;
+	(void)size;
+	while (cuptiActivityGetNextRecord(buffer, valid_size, &record) == CUPTI_SUCCESS) {
+		if (record->kind == CUPTI_ACTIVITY_KIND_RUNTIME) {
+			nr_runtime++;
+			runtime_id =
+				((const CUpti_ActivityAPI *)(const void *)record)->correlationId;
+		} else if (record->kind == CUPTI_ACTIVITY_KIND_DRIVER) {
+			nr_driver++;
+		} else {
+			memory_id = ((const CUpti_ActivityMemory4 *)(const void *)record)
+					    ->correlationId;
+		}
+	}
+	free(buffer);
+}
+
+static void test_memory_record_has_the_number_of_the_runtimes_call(void **state)
+{
+	void *memory;
+
+	(void)state;
+	assert_done(cuptiActivityRegisterCallbacks(request, complete));
+	assert_done(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	assert_done(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
+	assert_done(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2));
+	assert_int_equal(cudaMalloc(&memory, 777), cudaSuccess);
+	assert_done(cuptiActivityFlushAll(0));
+	assert_int_equal(nr_runtime, 1);
+	assert_int_not_equal(memory_id, 0);
+	assert_int_equal(memory_id, runtime_id);
+	/* The driver's calls inside are part of it, unless nobody asked for it. */
+	assert_int_equal(nr_driver, 0);
+	assert_done(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	assert_int_equal(cudaFree(memory), cudaSuccess);
+	assert_done(cuptiActivityFlushAll(0));
+	assert_int_equal(nr_runtime, 1);
+	assert_true(nr_driver > 0);
+	assert_done(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER));
+	assert_done(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMORY2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_callbacks_are_the_calls_the_program_made),
 		cmocka_unit_test(test_context_is_there_when_the_first_call_that_needs_one_returns),
 		cmocka_unit_test(test_parameters_have_the_shape_of_the_header),
+		cmocka_unit_test(test_memory_record_has_the_number_of_the_runtimes_call),
 	};
 
 	return cmocka_run_group_tests(tests, subscribe, unsubscribe);
