@@ -151,6 +151,12 @@ endforeach()
 e2e_program(e2e_modules SOURCES e2e_modules_left.cu e2e_modules_right.cu)
 e2e_program(e2e_relocatable FLAGS -rdc=true SOURCES e2e_relocatable_other.cu)
 
+if(TARGET softgpu_cupti_13 AND EXISTS ${VS_CUDA_INCLUDE_DIR}/cupti.h)
+	set(e2e_libraries -ldl)
+	e2e_program(e2e_cupti)
+	set(e2e_libraries)
+endif()
+
 # The library has the same runtime as the program; linked statically that makes two in a process.
 e2e_compile(object e2e_modules_plugin.cu)
 foreach(variant ${e2e_variants})
