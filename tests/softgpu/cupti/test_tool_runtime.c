@@ -6,6 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cupti_records.h"
+
 #define MAX_EVENTS 4096
 
 struct event {
@@ -31,8 +33,7 @@ static void note(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId c
 	struct event *event = &events[nr_events];
 
 	(void)userdata;
-	if (domain == CUPTI_CB_DOMAIN_DRIVER_API &&
-	    cbid == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2)
+	if (!strncmp(call->functionName, "cuGetProcAddress", strlen("cuGetProcAddress")))
 		return; /* hundreds, when the runtime begins */
 	if (++nr_events == MAX_EVENTS)
 		abort();
@@ -249,7 +250,7 @@ static void complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t
 		} else if (record->kind == CUPTI_ACTIVITY_KIND_DRIVER) {
 			nr_driver++;
 		} else {
-			memory_id = ((const CUpti_ActivityMemory4 *)(const void *)record)
+			memory_id = ((const SG_CUPTI_RECORD_MEMORY2 *)(const void *)record)
 					    ->correlationId;
 		}
 	}
