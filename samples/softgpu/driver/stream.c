@@ -2,8 +2,8 @@
 
 #include <stdatomic.h>
 
-#include "capture.h"
 #include "call_tool.h"
+#include "capture.h"
 #include "device_attribute.h"
 #include "event.h"
 #include "memory.h"
