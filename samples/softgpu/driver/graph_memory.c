@@ -201,22 +201,22 @@ CUresult sg_graph_memory_add(struct sg_graph_memory *memory, CUdevice device, ui
 		is_found = take_from_gaps(memory, device, units, mark, &taken) ||
 			   (add_region(memory, device, units) &&
 			    take_from_gaps(memory, device, units, mark, &taken));
-	if (is_found) {
-		*made = (struct sg_graph_allocation){.node = {.base = taken.base, .size = units},
-						     .address = taken.base,
-						     .size = size,
-						     .memory = memory,
-						     .region = taken.region,
-						     .next = memory->allocations};
-		memory->allocations = made;
-		sg_tree_insert(&memory->unfreed, &made->node);
-		*allocation = made;
+	if (!is_found) {
+		sg_memory_unlock();
+		free(made);
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
+	*made = (struct sg_graph_allocation){.node = {.base = taken.base, .size = units},
+					     .address = taken.base,
+					     .size = size,
+					     .memory = memory,
+					     .region = taken.region,
+					     .next = memory->allocations};
+	memory->allocations = made;
+	sg_tree_insert(&memory->unfreed, &made->node);
+	*allocation = made;
 	sg_memory_unlock();
-	if (is_found)
-		return CUDA_SUCCESS;
-	free(made);
-	return CUDA_ERROR_OUT_OF_MEMORY;
+	return CUDA_SUCCESS;
 }
 
 static void put_gap(struct sg_graph_allocation *allocation, const struct sg_graph_node *freed_by)
