@@ -402,6 +402,22 @@ static CUresult make_free(struct sg_graph_node *node, const CUgraphNodeParams *p
 	return CUDA_SUCCESS;
 }
 
+/* A graph that gets no such node after all stays one without memory. */
+static CUresult make_memory(struct sg_graph_node *node, CUgraphNodeParams *params)
+{
+	struct sg_graph *graph = node->graph;
+	bool had_memory = graph->memory;
+	CUresult result = params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
+				  ? make_allocation(node, params)
+				  : make_free(node, params);
+
+	if (result != CUDA_SUCCESS && !had_memory) {
+		sg_graph_memory_release(graph->memory);
+		graph->memory = NULL;
+	}
+	return result;
+}
+
 /* What a node has beyond its parameters. Last: only memory that is out undoes it. */
 static CUresult make_extras(struct sg_graph_node *node, CUgraphNodeParams *params)
 {
@@ -411,9 +427,8 @@ static CUresult make_extras(struct sg_graph_node *node, CUgraphNodeParams *param
 	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		return make_conditional(node, params);
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-		return make_allocation(node, params);
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
-		return make_free(node, params);
+		return make_memory(node, params);
 	default:
 		return CUDA_SUCCESS;
 	}
@@ -622,7 +637,6 @@ CUresult sg_graph_clone(struct sg_graph *graph, bool is_executable, struct sg_gr
 	if (!made)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	made->is_executable = is_executable;
-	made->origin_id = graph->id;
 	if (is_executable && graph->memory) {
 		made->memory = graph->memory;
 		sg_graph_memory_retain(made->memory);

@@ -70,7 +70,6 @@ struct sg_graph_reference {
 
 struct sg_graph {
 	uint64_t id;
-	uint64_t origin_id;           /* of the graph this is a copy of, 0: none */
 	struct sg_graph_node **nodes; /* in order of creation, so ids rise */
 	size_t nr_nodes, capacity;
 	struct sg_graph_node **order;   /* to run them in, if that is another; executable graphs */

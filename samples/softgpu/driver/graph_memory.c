@@ -230,16 +230,6 @@ static void put_gap(struct sg_graph_allocation *allocation, const struct sg_grap
 			   (struct gap){allocation->region, allocation->address, units, freed_by});
 }
 
-void sg_graph_memory_drop(struct sg_graph_allocation *allocation)
-{
-	sg_memory_lock();
-	allocation->memory->allocations = allocation->next;
-	sg_tree_remove(&allocation->memory->unfreed, &allocation->node);
-	put_gap(allocation, NULL);
-	sg_memory_unlock();
-	free(allocation);
-}
-
 /* Locked. The allocation at an address that no node of its graph frees, or NULL. */
 static struct sg_graph_allocation *find_unfreed(uint64_t address)
 {

@@ -42,8 +42,6 @@ void sg_graph_memory_release(struct sg_graph_memory *memory);
 SG_MUST_USE CUresult sg_graph_memory_add(struct sg_graph_memory *memory, CUdevice device,
 					 uint64_t size, uint64_t mark,
 					 struct sg_graph_allocation **allocation);
-/* Undo the last sg_graph_memory_add. */
-void sg_graph_memory_drop(struct sg_graph_allocation *allocation);
 
 /*
  * What a free node in a graph with `memory` frees: the allocation of a node, that no other node

@@ -325,6 +325,9 @@ static void test_bad_parameters_of_allocations_are_refused(void **state)
 	params = describe_alloc(SIZE_MAX);
 	assert_cuda(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params),
 		    CUDA_ERROR_OUT_OF_MEMORY);
+	assert_invalid(cuGraphAddMemFreeNode(&node, graph, NULL, 0, fixture_buffer));
+	/* it has no memory nodes, so it may change */
+	assert_ok(cuGraphDestroyNode(add_empty(graph, NULL)));
 	assert_ok(cuGraphDestroy(graph));
 }
 
