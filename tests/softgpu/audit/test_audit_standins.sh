@@ -57,4 +57,25 @@ $plain: $STANDINS/$soname untagged"
 	((nr_loaded > 0)) || echo "  left out: no runtime of NVIDIA's here"
 }
 
+# Of what has no stand-in nothing is loaded, next to those that have one.
+test_mathematics_libraries_of_a_toolkit_are_replaced_or_refused() {
+	local real soname nr_loaded=0
+
+	for real in "${REAL_LIBRARIES:-/nowhere}"/lib{cublas,cublasLt,cudnn,cufft,cusolver,cusparse,nccl,nvrtc}.so.*; do
+		soname=$(objdump -p "$real" 2>/dev/null | sed -n 's/^ *SONAME *//p')
+		[[ -n $soname && -e $STANDINS/$soname ]] || continue
+		load "$real"
+		expect_out "$real: $STANDINS/$soname untagged"
+		expect_err ""
+		nr_loaded=$((nr_loaded + 1))
+	done
+	((nr_loaded > 0)) || echo "  left out: no library of NVIDIA's here"
+	for real in "${REAL_LIBRARIES:-/nowhere}"/lib{nvblas,cufftw}.so; do
+		[[ -e $real ]] || continue
+		load "$real"
+		expect_out "$real: not loaded"
+		expect_err_with "softgpu: refused $real: NVIDIA's own"
+	done
+}
+
 run_cases
