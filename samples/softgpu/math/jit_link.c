@@ -170,12 +170,13 @@ SG_MATH_API(int, nvJitLinkVersion, unsigned *major, unsigned *minor)
 
 /* nvJitLink.h of each release calls the functions by names of its own. */
 #define RELEASE(name, release) SG_MATH_ALIAS(__##name##_##release, name)
-#define RELEASES(name)                                                                          \
-	RELEASE(name, 12_0)                                                                     \
-	RELEASE(name, 12_1) RELEASE(name, 12_2) RELEASE(name, 12_3) RELEASE(name, 12_4)         \
-		RELEASE(name, 12_5) RELEASE(name, 12_6) RELEASE(name, 12_7) RELEASE(name, 12_8) \
-			RELEASE(name, 12_9) RELEASE(name, 13_0) RELEASE(name, 13_1)             \
-				RELEASE(name, 13_2) RELEASE(name, 13_3)
+/* clang-format off */
+#define RELEASES(name) \
+	RELEASE(name, 12_0) RELEASE(name, 12_1) RELEASE(name, 12_2) RELEASE(name, 12_3) \
+	RELEASE(name, 12_4) RELEASE(name, 12_5) RELEASE(name, 12_6) RELEASE(name, 12_7) \
+	RELEASE(name, 12_8) RELEASE(name, 12_9) RELEASE(name, 13_0) RELEASE(name, 13_1) \
+	RELEASE(name, 13_2) RELEASE(name, 13_3)
+/* clang-format on */
 
 RELEASES(nvJitLinkCreate)
 RELEASES(nvJitLinkDestroy)

@@ -56,6 +56,12 @@ static void speak_both_parts(void)
 	sg_log_part(SG_LOG_LOOKUPS, "l");
 }
 
+static void speak_math(void)
+{
+	speak_both_parts();
+	sg_log_part(SG_LOG_MATH, "f");
+}
+
 static void test_what_is_said_is_one_line_with_a_prefix(void **state)
 {
 	(void)state;
@@ -83,6 +89,10 @@ static void test_parts_are_named_in_a_list(void **state)
 	assert_string_equal(said, "softgpu: l\n");
 	run_in_child(speak_both_parts, "lookups,missing");
 	assert_string_equal(said, "softgpu: m\nsoftgpu: l\n");
+	run_in_child(speak_math, "math");
+	assert_string_equal(said, "softgpu: f\n");
+	run_in_child(speak_math, "missing");
+	assert_string_equal(said, "softgpu: m\n");
 	run_in_child(speak_both_parts, "1"); /* any other value */
 	assert_string_equal(said, "softgpu: m\n");
 }
