@@ -139,7 +139,7 @@ static void leave(struct vs_thread_state *self)
 }
 
 /* The rare half of enter(): the first event of a thread, or of the whole recording. */
-static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self)
+static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self, unsigned nr_events)
 {
 	struct vs_live_log *log = vs_lifecycle_get_log();
 
@@ -152,13 +152,13 @@ static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self)
 	vs_ring_forget(&self->ring);
 	if (vs_thread_prepare(self) && open_ring(self, log))
 		return true;
-	vs_live_log_add_lost(log, 1);
+	vs_live_log_add_lost(log, nr_events);
 	vs_drain_wake();
 	return false;
 }
 
-/* Into the recorder; false: there is nothing to write to. */
-static bool enter(struct vs_thread *thread)
+/* Into the recorder, for so many events; false: there is nothing to write to. */
+static bool enter_for(struct vs_thread *thread, unsigned nr_events)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 
@@ -174,13 +174,18 @@ static bool enter(struct vs_thread *thread)
 	vs_message_flush();
 	if (__builtin_expect(
 		    !vs_lifecycle_is_open() || self->defined_in != vs_lifecycle_recording(), 0) &&
-	    !begin_thread(self)) {
+	    !begin_thread(self, nr_events)) {
 		leave(self);
 		return false;
 	}
 	if (__builtin_expect(vs_live_log_get_lost(self->ring.log) != 0, 0))
 		tell_lost(self);
 	return true;
+}
+
+static inline bool enter(struct vs_thread *thread)
+{
+	return enter_for(thread, 1);
 }
 
 /* What is rare at the end of an event. */
@@ -500,7 +505,7 @@ void vs_recorder_define_device(uint32_t device, const char *name, uint64_t total
 	struct vs_thread_state *self = vs_thread_self();
 	struct vs_record record = {.type = VS_RECORD_DEVICE};
 
-	if (vs_recorder_has_device(device) || !enter(&self->base))
+	if (vs_recorder_has_device(device) || !enter_for(&self->base, 0))
 		return;
 	record.device = (struct vs_device){
 		.device = device,
@@ -551,8 +556,8 @@ uint32_t vs_recorder_create_pool(struct vs_thread *self, enum vs_pool_owner owne
 	uint32_t number = vs_pools_add(&pool);
 	struct vs_thread_state *state = (struct vs_thread_state *)self;
 
-	/* Its own event, so to say: a pool that is never used is in the trace, too. */
-	if (number != VS_NO_ID && enter(self)) {
+	/* A pool that is never used is in the trace, too. Should it not be, nothing is lost. */
+	if (number != VS_NO_ID && enter_for(self, 0)) {
 		use_pool(self, number);
 		leave(state);
 	}
@@ -687,7 +692,7 @@ void vs_recorder_check_modules(void)
 
 	/* First, and whatever was unloaded: not every stack was written, nor every module. */
 	vs_stack_forget_code();
-	if (!vs_lifecycle_peek_log() || self->base.is_inside || !enter(&self->base))
+	if (!vs_lifecycle_peek_log() || self->base.is_inside || !enter_for(&self->base, 0))
 		return;
 	while ((event.id = vs_modules_take_unloaded()) != VS_NO_ID) {
 		vs_stack_table_expire();

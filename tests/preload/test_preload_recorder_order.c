@@ -395,6 +395,24 @@ static void test_a_thread_that_gets_no_chunk_loses_its_event_and_the_next_one_te
 	assert_int_equal(log_double_get(VS_RECORD_STEP, 0)->step.number, 3);
 }
 
+static void test_what_is_no_event_is_no_loss(void **state)
+{
+	static const uint8_t uuid[16];
+	struct vs_thread *self;
+	uint32_t pool;
+
+	(void)state;
+	for (uint32_t i = 0; i < LOG_DOUBLE_NR_CHUNKS; i++)
+		(void)vs_live_log_take_chunk(&log_double.log);
+	self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, __builtin_frame_address(0));
+	pool = vs_recorder_create_pool(self, VS_POOL_PROGRAM, "pool", 0, 0);
+	vs_guard_leave(self, VS_GUARD_POOL);
+	assert_int_not_equal(pool, VS_NO_ID);
+	vs_recorder_define_device(9, "card", 1, 90, uuid, false);
+	vs_recorder_check_modules();
+	assert_int_equal(log_double_get_lost(), 0);
+}
+
 static void test_a_device_that_does_not_fit_is_defined_the_next_time(void **state)
 {
 	static const uint8_t uuid[16];
@@ -610,6 +628,7 @@ int main(void)
 		TEST(test_an_event_whose_definitions_do_not_fit_is_lost_and_leaves_no_trap),
 		TEST(test_what_follows_a_definition_that_did_not_fit_is_lost_even_if_it_fits),
 		TEST(test_a_thread_that_gets_no_chunk_loses_its_event_and_the_next_one_tells),
+		TEST(test_what_is_no_event_is_no_loss),
 		TEST(test_a_device_that_does_not_fit_is_defined_the_next_time),
 		TEST(test_a_thread_that_gets_no_memory_loses_its_event),
 		TEST(test_a_new_recording_defines_everything_anew),
