@@ -144,6 +144,23 @@ SG_MATH_API(int, cudnnGetTensorNdDescriptor, const void *handle, int requested, 
 	return 0;
 }
 
+SG_MATH_API(int, cudnnGetTensor4dDescriptor, const void *handle, int *data_type, int *n, int *c,
+	    int *h, int *w, int *n_stride, int *c_stride, int *h_stride, int *w_stride)
+{
+	const struct sg_dnn_tensor *tensor = sg_dnn_tensor_get(handle);
+	int *const dims[] = {n, c, h, w};
+	int *const strides[] = {n_stride, c_stride, h_stride, w_stride};
+
+	if (!tensor || tensor->nr_dims != 4)
+		return sg_dnn_bad_param();
+	sg_math_call_put_int(data_type, tensor->data_type);
+	for (int i = 0; i < 4; i++) {
+		sg_math_call_put_int(dims[i], tensor->dims[i]);
+		sg_math_call_put_int(strides[i], tensor->strides[i]);
+	}
+	return 0;
+}
+
 SG_MATH_API(int, cudnnGetFilterNdDescriptor, const void *handle, int requested, int *data_type,
 	    int *format, int *nr_dims, int *dims)
 {

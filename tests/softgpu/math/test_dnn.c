@@ -17,6 +17,13 @@ int cudnnSetTensor4dDescriptor(void *tensor, int format, int type, int n, int c,
 int cudnnGetTensorNdDescriptor(void *tensor, int requested, int *type, int *nr, int *dims,
 			       int *strides);
 int cudnnGetTensorSizeInBytes(void *tensor, size_t *size);
+int cudnnGetTensor4dDescriptor(void *tensor, int *type, int *n, int *c, int *h, int *w,
+			       int *n_stride, int *c_stride, int *h_stride, int *w_stride);
+int cudnnCreatePoolingDescriptor(void **pooling);
+int cudnnDestroyPoolingDescriptor(void *pooling);
+int cudnnSetPooling2dDescriptor(void *pooling, int mode, int nan, int window_h, int window_w,
+				int pad_h, int pad_w, int stride_h, int stride_w);
+int cudnnGetPooling2dForwardOutputDim(void *pooling, void *input, int *n, int *c, int *h, int *w);
 int cudnnCreateFilterDescriptor(void **filter);
 int cudnnDestroyFilterDescriptor(void *filter);
 int cudnnSetFilter4dDescriptor(void *filter, int type, int format, int k, int c, int h, int w);
@@ -103,6 +110,31 @@ static void test_shape_of_a_convolution_follows(void **state)
 	cudnnDestroyTensorDescriptor(input);
 	cudnnDestroyFilterDescriptor(filter);
 	cudnnDestroyConvolutionDescriptor(convolution);
+}
+
+static void test_shape_of_a_pooling_follows(void **state)
+{
+	int n = 0, c = 0, h = 0, w = 0, type, strides[4];
+	void *input, *pooling;
+
+	(void)state;
+	assert_int_equal(cudnnCreateTensorDescriptor(&input), 0);
+	assert_int_equal(cudnnCreatePoolingDescriptor(&pooling), 0);
+	assert_int_equal(cudnnSetTensor4dDescriptor(input, 0, 0, 1, 20, 24, 22), 0);
+	assert_int_equal(cudnnSetPooling2dDescriptor(pooling, 0, 0, 2, 2, 0, 1, 2, 2), 0);
+	assert_int_equal(cudnnGetPooling2dForwardOutputDim(pooling, input, &n, &c, &h, &w), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(c, 20);
+	assert_int_equal(h, 12);
+	assert_int_equal(w, 12);
+	assert_int_equal(cudnnSetPooling2dDescriptor(pooling, 0, 0, 0, 2, 0, 0, 2, 2), BAD_PARAM);
+	assert_int_equal(cudnnGetTensor4dDescriptor(input, &type, &n, &c, &h, &w, &strides[0],
+						    &strides[1], &strides[2], &strides[3]),
+			 0);
+	assert_int_equal(w, 22);
+	assert_int_equal(strides[0], 20 * 24 * 22);
+	cudnnDestroyPoolingDescriptor(pooling);
+	cudnnDestroyTensorDescriptor(input);
 }
 
 static void test_one_algorithm_with_the_configured_workspace(void **state)
@@ -218,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tensor_remembers_its_shape),
 		cmocka_unit_test(test_shape_of_a_convolution_follows),
+		cmocka_unit_test(test_shape_of_a_pooling_follows),
 		cmocka_unit_test(test_one_algorithm_with_the_configured_workspace),
 		cmocka_unit_test(test_graph_finds_a_plan),
 		cmocka_unit_test(test_attributes_are_read_back_by_their_type),
