@@ -163,10 +163,9 @@ static void test_stacks_deeper_than_a_trace_takes_are_kept(void **state)
 	free(trace);
 }
 
-static void test_an_unloaded_library_ends_and_its_stacks_are_not_reused(void **state)
+/* Whether the three plugins did lie at the same place. */
+static bool run_plugins(struct shim_run *run)
 {
-	struct shim_run *run = *state;
-	struct shim_trace *trace;
 	char a[PATH_MAX], b[PATH_MAX];
 	void *where[3];
 
@@ -174,6 +173,23 @@ static void test_an_unloaded_library_ends_and_its_stacks_are_not_reused(void **s
 	snprintf(b, sizeof(b), "%s/host_plugin_b.so", getenv("VS_TEST_HOSTS"));
 	SHIM_RUN(run, "host_events", "plugins", a, b);
 	shim_run_assert_fine(run);
+	assert_int_equal(
+		sscanf(run->out, "%*s %p\n%*s %p\n%*s %p", &where[0], &where[1], &where[2]), 3);
+	return where[0] == where[1] && where[1] == where[2];
+}
+
+static void test_an_unloaded_library_ends_and_its_stacks_are_not_reused(void **state)
+{
+	struct shim_run *run = *state;
+	struct shim_trace *trace;
+	int nr_tries = 1;
+
+	/* If they did not, it shows nothing: some other thread has mapped something meanwhile. */
+	for (; !run_plugins(run) && nr_tries < 50; nr_tries++) {
+		shim_run_fini(run);
+		shim_run_init(run);
+	}
+	assert_true(nr_tries < 50);
 	trace = shim_run_read(run, NULL);
 	assert_int_equal(trace->nr[VS_RECORD_BLOCK_ALLOC], 6);
 	assert_int_equal(trace->nr_empty, 0);
@@ -185,11 +201,6 @@ static void test_an_unloaded_library_ends_and_its_stacks_are_not_reused(void **s
 	/* All the way to _start, whatever was unwound before. */
 	assert_int_equal(trace->min_frames, trace->max_frames);
 	assert_true(trace->max_frames >= 5);
-	/* The three did lie at the same place, or this shows nothing. */
-	assert_int_equal(
-		sscanf(run->out, "%*s %p\n%*s %p\n%*s %p", &where[0], &where[1], &where[2]), 3);
-	assert_ptr_equal(where[0], where[1]);
-	assert_ptr_equal(where[1], where[2]);
 	free(trace);
 }
 
