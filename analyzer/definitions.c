@@ -43,9 +43,18 @@ int vs_definitions_init(struct vs_definitions *definitions)
 	return err;
 }
 
+static void free_code(struct vs_definition_code *code)
+{
+	free(code->file);
+	free(code->name);
+	free(code->lines);
+	free(code);
+}
+
 void vs_definitions_fini(struct vs_definitions *definitions)
 {
 	struct vs_definition_thread *thread;
+	struct vs_definition_code *code;
 	size_t i, slot = 0;
 	void *name;
 
@@ -56,6 +65,9 @@ void vs_definitions_fini(struct vs_definitions *definitions)
 		free(thread->name);
 		free(thread);
 	}
+	slot = 0;
+	while ((code = vs_id_map_next(&definitions->codes, &slot)))
+		free_code(code);
 	for (i = 0; i < definitions->nr_modules; i++) {
 		free(definitions->modules[i]->path);
 		free(definitions->modules[i]);
@@ -66,6 +78,7 @@ void vs_definitions_fini(struct vs_definitions *definitions)
 	free(definitions->sites);
 	vs_id_map_fini(&definitions->names);
 	vs_id_map_fini(&definitions->threads);
+	vs_id_map_fini(&definitions->codes);
 	vs_id_map_fini(&definitions->stacks);
 	vs_id_map_fini(&definitions->by_hash);
 	memset(definitions, 0, sizeof(*definitions));
@@ -240,10 +253,47 @@ static int add_stack(struct vs_definitions *definitions, const struct vs_stack *
 	for (i = 0; i < stack->nr_frames; i++) {
 		site->frames[i].address = stack->frames[i];
 		/* A return address may be the first byte behind its module: look at the call. */
-		site->frames[i].module = find_module(definitions, stack->frames[i] - 1);
+		if (!vs_frame_is_special(stack->frames[i]))
+			site->frames[i].module = find_module(definitions, stack->frames[i] - 1);
 	}
 	err = intern_site(definitions, &site);
 	return err ? err : vs_id_map_put(&definitions->stacks, stack->id, site);
+}
+
+/* More than any recorder writes: a damaged trace must not take all memory. */
+#define LINES_MAX (1u << 20)
+
+static int add_code(struct vs_definitions *definitions, const struct vs_code *record)
+{
+	struct vs_definition_code *code;
+	int err = -VS_ERR_NO_MEMORY;
+
+	if (vs_id_map_get(&definitions->codes, record->id))
+		return 0;
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		return -VS_ERR_NO_MEMORY;
+	code->version = record->version;
+	code->first_line = record->first_line;
+	code->lines_size = record->lines_size <= LINES_MAX ? record->lines_size : 0;
+	code->file = copy_text(&record->file);
+	code->name = copy_text(&record->name);
+	code->lines = calloc(1, (size_t)code->lines_size + 1);
+	if (code->file && code->name && code->lines)
+		err = vs_id_map_put(&definitions->codes, record->id, code);
+	if (err)
+		free_code(code);
+	return err;
+}
+
+static void add_lines(struct vs_definitions *definitions, const struct vs_code_lines *record)
+{
+	struct vs_definition_code *code = vs_id_map_get(&definitions->codes, record->id);
+
+	/* What is not as it was announced is left out. */
+	if (code && record->offset <= code->lines_size &&
+	    record->bytes.size <= code->lines_size - record->offset && record->bytes.size)
+		memcpy(code->lines + record->offset, record->bytes.bytes, record->bytes.size);
 }
 
 int vs_definitions_add(struct vs_definitions *definitions, const struct vs_record *record)
@@ -260,6 +310,11 @@ int vs_definitions_add(struct vs_definitions *definitions, const struct vs_recor
 		return add_stack(definitions, &record->stack);
 	case VS_RECORD_THREAD:
 		return add_thread(definitions, &record->thread_name);
+	case VS_RECORD_CODE:
+		return add_code(definitions, &record->code);
+	case VS_RECORD_CODE_LINES:
+		add_lines(definitions, &record->code_lines);
+		return 0;
 	default:
 		return 0;
 	}
@@ -281,4 +336,10 @@ const struct vs_definition_thread *vs_definitions_get_thread(
 	const struct vs_definitions *definitions, uint32_t id)
 {
 	return vs_id_map_get(&definitions->threads, id);
+}
+
+const struct vs_definition_code *vs_definitions_get_code(const struct vs_definitions *definitions,
+							 uint32_t id)
+{
+	return vs_id_map_get(&definitions->codes, id);
 }

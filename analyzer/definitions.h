@@ -39,6 +39,16 @@ struct vs_site {
 	struct vs_site_frame frames[];
 };
 
+/* Code of Python. */
+struct vs_definition_code {
+	uint32_t version; /* 0x030b: 3.11 */
+	uint32_t first_line;
+	char *file;
+	char *name;
+	uint8_t *lines; /* what has come of its line table; the rest is 0 */
+	uint32_t lines_size;
+};
+
 struct vs_definition_thread {
 	uint32_t id;
 	uint32_t tid;
@@ -48,6 +58,7 @@ struct vs_definition_thread {
 struct vs_definitions {
 	struct vs_id_map names;   /* number -> char * */
 	struct vs_id_map threads; /* number -> struct vs_definition_thread */
+	struct vs_id_map codes;   /* number -> struct vs_definition_code */
 	struct vs_id_map stacks;  /* number -> struct vs_site, many to one */
 	struct vs_id_map by_hash; /* hash of frames -> chain of struct vs_site */
 	struct vs_definition_module **modules;
@@ -61,7 +72,7 @@ struct vs_definitions {
 VS_MUST_CHECK int vs_definitions_init(struct vs_definitions *definitions);
 void vs_definitions_fini(struct vs_definitions *definitions);
 
-/* NAME, MODULE, MODULE_END, STACK, THREAD; others are ignored. */
+/* NAME, MODULE, MODULE_END, STACK, THREAD, CODE, CODE_LINES; others are ignored. */
 VS_MUST_CHECK int vs_definitions_add(struct vs_definitions *definitions,
 				     const struct vs_record *record);
 
@@ -72,6 +83,8 @@ const char *vs_definitions_get_name(const struct vs_definitions *definitions, ui
 struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions, uint32_t stack);
 
 /* NULL when not defined. */
+const struct vs_definition_code *vs_definitions_get_code(const struct vs_definitions *definitions,
+							 uint32_t id);
 const struct vs_definition_thread *vs_definitions_get_thread(
 	const struct vs_definitions *definitions, uint32_t id);
 

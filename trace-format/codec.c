@@ -42,12 +42,22 @@ static uint8_t *put_change(uint8_t *p, const enum vs_context_change *value)
 	return vs_wire_put_varint(p, *value);
 }
 
-static uint8_t *put_text(uint8_t *p, const struct vs_text *text)
+static uint8_t *put_text_part(uint8_t *p, const struct vs_text *text, uint32_t max)
 {
-	uint32_t size = text->size < VS_CODEC_TEXT_MAX ? text->size : VS_CODEC_TEXT_MAX;
+	uint32_t size = text->size < max ? text->size : max;
 
 	p = vs_wire_put_varint(p, size);
 	return vs_wire_put_bytes(p, text->bytes, size);
+}
+
+static uint8_t *put_text(uint8_t *p, const struct vs_text *text)
+{
+	return put_text_part(p, text, VS_CODEC_TEXT_MAX);
+}
+
+static uint8_t *put_short_text(uint8_t *p, const struct vs_text *text)
+{
+	return put_text_part(p, text, VS_CODEC_SHORT_TEXT_MAX);
 }
 
 static uint8_t *put_uuid(uint8_t *p, const uint8_t (*uuid)[16])
@@ -184,6 +194,11 @@ static void get_text(struct decoder *in, struct vs_text *text)
 
 	text->bytes = (const char *)vs_wire_get_bytes(&in->wire, size);
 	text->size = text->bytes ? size : 0;
+}
+
+static void get_short_text(struct decoder *in, struct vs_text *text)
+{
+	get_text(in, text);
 }
 
 static void get_uuid(struct decoder *in, uint8_t (*uuid)[16])

@@ -12,11 +12,13 @@
  */
 
 /*
- * No record is longer than this. Text is cut to VS_CODEC_TEXT_MAX bytes, a stack to VS_STACK_MAX
- * frames (and then says so), a build-id to VS_BUILD_ID_MAX bytes.
+ * No record is longer than this. Text is cut to VS_CODEC_TEXT_MAX bytes (the name of Python code to
+ * VS_CODEC_SHORT_TEXT_MAX), a stack to VS_STACK_MAX frames (and then says so), a build-id to
+ * VS_BUILD_ID_MAX bytes.
  */
-#define VS_CODEC_MAX      8192
-#define VS_CODEC_TEXT_MAX 4096
+#define VS_CODEC_MAX            8192
+#define VS_CODEC_TEXT_MAX       4096
+#define VS_CODEC_SHORT_TEXT_MAX 1024
 
 /* Writes at most VS_CODEC_MAX bytes; returns how many. Never fails. */
 size_t vs_codec_put_record(uint8_t out[VS_CODEC_MAX], const struct vs_record *record);

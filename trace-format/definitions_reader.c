@@ -187,6 +187,8 @@ int vs_definitions_reader_get(struct vs_definitions_reader *reader, const uint8_
 	case VS_RECORD_THREAD:
 	case VS_RECORD_DEVICE:
 	case VS_RECORD_POOL:
+	case VS_RECORD_CODE:
+	case VS_RECORD_CODE_LINES:
 		err = vs_codec_get_record(bytes, size, &found, frames);
 		if (err < 0)
 			return err;

@@ -38,13 +38,81 @@ struct vs_module {
 };
 
 /* Innermost first. frames[0] is an address in the function that called CUDA: a return address as
- * well. */
+ * well. Frames of Python stand before the one of its interpreter that executes them. */
 struct vs_stack {
 	uint32_t id;
 	const uint64_t *frames;
 	uint32_t nr_frames;
 	bool is_cut;  /* the unwinder could not go on: outer frames are missing */
 	bool is_deep; /* deeper than the limit: outer frames are missing */
+};
+
+/*
+ * Frames that are no addresses: the highest bit, which no address of a program has, is set. The
+ * next three bits say what it is.
+ */
+#define VS_FRAME_IS_SPECIAL (UINT64_C(1) << 63)
+#define VS_FRAME_KIND_SHIFT 60
+
+enum vs_frame_kind {
+	VS_FRAME_PYTHON = 8, /* 28 bits code object, 32 bits instruction */
+	VS_FRAME_LINK = 9,   /* enum vs_frame_link */
+};
+
+/* What is outside of it ran on another thread, which had this one do its work. */
+enum vs_frame_link {
+	VS_LINK_BACKWARD = 1, /* torch: the frames of the call of backward() */
+	VS_LINK_SEVERAL = 2,  /* the same of one out of several calls: there are no more frames */
+};
+
+#define VS_CODE_MAX ((1u << 28) - 1) /* the highest number of a code object */
+
+static inline bool vs_frame_is_special(uint64_t frame)
+{
+	return (frame & VS_FRAME_IS_SPECIAL) != 0;
+}
+
+static inline bool vs_frame_is(uint64_t frame, enum vs_frame_kind kind)
+{
+	return frame >> VS_FRAME_KIND_SHIFT == (uint64_t)kind;
+}
+
+/* instruction: in units of two bytes from the code's beginning; UINT32_MAX: it has not begun. */
+static inline uint64_t vs_frame_make_python(uint32_t code, uint32_t instruction)
+{
+	return (uint64_t)VS_FRAME_PYTHON << VS_FRAME_KIND_SHIFT | (uint64_t)code << 32 |
+	       instruction;
+}
+
+static inline uint32_t vs_frame_get_code(uint64_t frame)
+{
+	return (uint32_t)(frame >> 32) & VS_CODE_MAX;
+}
+
+static inline uint32_t vs_frame_get_instruction(uint64_t frame)
+{
+	return (uint32_t)frame;
+}
+
+static inline uint64_t vs_frame_make_link(enum vs_frame_link link)
+{
+	return (uint64_t)VS_FRAME_LINK << VS_FRAME_KIND_SHIFT | link;
+}
+
+/* A Python code object. */
+struct vs_code {
+	uint32_t id;
+	uint32_t version; /* of the interpreter: 0x030b for 3.11; tells the form of the table */
+	uint32_t first_line;
+	uint32_t lines_size; /* of its line table; its bytes come as CODE_LINES */
+	struct vs_text file;
+	struct vs_text name; /* qualified where Python has that (3.11) */
+};
+
+struct vs_code_lines {
+	uint32_t id; /* of the code */
+	uint32_t offset;
+	struct vs_text bytes;
 };
 
 struct vs_thread_name {
@@ -208,6 +276,8 @@ struct vs_record {
 		struct vs_thread_name thread_name;
 		struct vs_device device;
 		struct vs_pool pool;
+		struct vs_code code;
+		struct vs_code_lines code_lines;
 		struct vs_alloc alloc;
 		struct vs_free free;
 		struct vs_free_failed free_failed;

@@ -25,6 +25,7 @@ static uint64_t sum_fields(const struct vs_record *event)
 #define ADD_owner(member)  /* from here on of definitions alone */
 #define ADD_flag(member)
 #define ADD_text(member)
+#define ADD_short_text(member)
 #define ADD_uuid(member)
 #define ADD_build_id(member)
 #define ADD_frames(member)

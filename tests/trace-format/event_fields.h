@@ -30,6 +30,7 @@ static inline void vs_event_fields_fill(struct vs_record *event, enum vs_record_
 #define FILL_owner(member)  /* from here on of definitions alone */
 #define FILL_flag(member)
 #define FILL_text(member)
+#define FILL_short_text(member)
 #define FILL_uuid(member)
 #define FILL_build_id(member)
 #define FILL_frames(member)
@@ -62,6 +63,7 @@ static inline bool vs_event_fields_is_same(const struct vs_record *a, const stru
 #define SAME_owner(member)
 #define SAME_flag(member)
 #define SAME_text(member)
+#define SAME_short_text(member)
 #define SAME_uuid(member)
 #define SAME_build_id(member)
 #define SAME_frames(member)

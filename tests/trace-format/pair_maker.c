@@ -112,6 +112,13 @@ static void fill_text(struct filler *filler, struct vs_text *text)
 		filler->storage->text[i] = (char)vs_pair_maker_draw(filler->random);
 }
 
+/* May share its bytes with the text before it. */
+static void fill_short_text(struct filler *filler, struct vs_text *text)
+{
+	text->bytes = filler->storage->text;
+	text->size = draw_length(filler, VS_CODEC_SHORT_TEXT_MAX);
+}
+
 static void fill_uuid(struct filler *filler, uint8_t (*uuid)[16])
 {
 	for (uint32_t i = 0; i < sizeof(*uuid); i++)

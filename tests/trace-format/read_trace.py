@@ -23,6 +23,8 @@ ROWS = {
     4: "v v text",
     5: "device v v flag uuid text",
     6: "v v device v v text",
+    8: "v v v v text text",
+    9: "v v text",
 }
 
 # Section 6.4: the fields of an event, and "x" for padding.

@@ -221,7 +221,7 @@ static void test_later_versions_are_skipped(void **state)
 	struct vs_record record;
 
 	(void)state;
-	EXPECT(&reader, &record, 0, 9, 3, 1, 2, 3);                     /* another row */
+	EXPECT(&reader, &record, 0, 15, 3, 1, 2, 3);                    /* another row */
 	EXPECT(&reader, &record, 0, 200, 1, 7);                         /* nor is that one */
 	EXPECT(&reader, &record, 0, VS_FORMAT_NODES, 5, 1, 1, 1, 2, 9); /* longer ones */
 	EXPECT(&reader, &record, 1, VS_RECORD_STACK, 4, 5, 0, 1, 9);

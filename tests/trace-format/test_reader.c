@@ -191,7 +191,7 @@ static void add_block(int fd, struct vs_block_header *header, const uint8_t *pay
 /* Blocks and definitions of later versions, put between ours. */
 static void test_unknown_blocks_and_definitions_are_passed_over(void **state)
 {
-	static const uint8_t rows[] = {200, 3, 1, 2, 3, VS_RECORD_NAME, 3, 1, 1, 'a', 9, 0};
+	static const uint8_t rows[] = {200, 3, 1, 2, 3, VS_RECORD_NAME, 3, 1, 1, 'a', 15, 0};
 	struct vs_block_header unknown = {.kind = 99, .nr_records = 7};
 	struct vs_block_header definitions = {.kind = VS_BLOCK_DEFINITIONS, .nr_records = 3};
 	struct vs_pair_maker maker;

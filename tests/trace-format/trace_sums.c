@@ -64,6 +64,11 @@ static void sum_text(const struct vs_text *text)
 	sum_bytes(text->bytes, text->size);
 }
 
+static void sum_short_text(const struct vs_text *text)
+{
+	sum_text(text);
+}
+
 static void sum_uuid(const uint8_t (*uuid)[16])
 {
 	sum_bytes(*uuid, sizeof(*uuid));
