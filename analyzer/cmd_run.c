@@ -29,6 +29,7 @@ enum {
 	STACK_DEPTH,
 	NO_STACKS,
 	FREE_STACKS,
+	NO_PYTHON,
 	NO_POOLS,
 	NO_HOOKS,
 	MAX_SIZE,
@@ -50,6 +51,7 @@ static const struct vs_option own_options[] = {
 	[NO_STACKS] = {"no-stacks", 0, NULL, "do not record who asked for memory"},
 	[FREE_STACKS] = {"free-stacks", 0, NULL,
 			 "record also who gave it back; frees cost more then"},
+	[NO_PYTHON] = {"no-python", 0, NULL, "leave the lines of Python out of stacks"},
 	[NO_POOLS] = {"no-pools", 0, NULL, "do not record what pools do with their memory"},
 	[NO_HOOKS] = {"no-hooks", 0, NULL, "do not record calls of CUDA"},
 	[MAX_SIZE] = {"max-size", 0, "SIZE",
@@ -139,6 +141,8 @@ static int set_recorder_options(const struct vs_options *options)
 		status = set_switch(options, NO_STACKS, "VRAMSCOPE_NO_STACKS");
 	if (!status)
 		status = set_switch(options, FREE_STACKS, "VRAMSCOPE_FREE_STACKS");
+	if (!status)
+		status = set_switch(options, NO_PYTHON, "VRAMSCOPE_NO_PYTHON");
 	if (!status)
 		status = set_switch(options, NO_POOLS, "VRAMSCOPE_NO_POOLS");
 	if (!status)
@@ -246,8 +250,8 @@ const struct vs_command vs_cmd_run = {
 		"not found.\n\n"
 		"Without this launcher: LD_PRELOAD=.../lib/vramscope/libvramscope.so, and the variables\n"
 		"VRAMSCOPE_OUTPUT, VRAMSCOPE_FOLDER, VRAMSCOPE_RUN=NAME, VRAMSCOPE_STACK_DEPTH=N,\n"
-		"VRAMSCOPE_NO_STACKS=1, VRAMSCOPE_FREE_STACKS=1, VRAMSCOPE_NO_POOLS=1, VRAMSCOPE_NO_HOOKS=1,\n"
-		"VRAMSCOPE_MAX_SIZE=BYTES, VRAMSCOPE_CHILDREN=no.",
+		"VRAMSCOPE_NO_STACKS=1, VRAMSCOPE_FREE_STACKS=1, VRAMSCOPE_NO_PYTHON=1, VRAMSCOPE_NO_POOLS=1,\n"
+		"VRAMSCOPE_NO_HOOKS=1, VRAMSCOPE_MAX_SIZE=BYTES, VRAMSCOPE_CHILDREN=no.",
 	.takes = VS_TAKES_COMMAND,
 	.options = own_options,
 	.run = run_run,

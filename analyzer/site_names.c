@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "python_names.h"
+
 #define MAX_SHOWN 12 /* functions in a line: more than any terminal holds */
 
 struct vs_site_names {
@@ -65,6 +67,10 @@ static const char *get_basename(const char *path)
 int vs_site_names_resolve(struct vs_site_names *names, const struct vs_site_frame *frame,
 			  struct vs_symbol *out, int max)
 {
+	if (vs_frame_is_special(frame->address)) {
+		vs_python_names_resolve(names->definitions, frame->address, out);
+		return 1;
+	}
 	/* Its own module: another one may have taken the addresses since. */
 	return vs_symbols_resolve_in(names->symbols, frame->module ? frame->module->id : VS_NO_ID,
 				     frame->address, out, max);
@@ -210,14 +216,143 @@ static size_t put_frame(const struct vs_symbol *frame, char *out, size_t size)
 	return used < 0 ? 0 : (size_t)used;
 }
 
+/* ---- Stacks of Python ------------------------------------------------------------------------ */
+
+/*
+ * Lines of Python are what its people know: of such a stack only they are shown, and of them the
+ * user's own, if there are any.
+ */
+struct python_line {
+	struct vs_symbol frames[MAX_SHOWN];
+	int nr_frames;
+	bool has_own;                 /* frames are the user's own */
+	const char *inside;           /* what library function the user called, or NULL */
+	const struct vs_symbol *link; /* it was done for another thread; or NULL */
+	struct vs_symbol link_space;
+	char step[128]; /* of the backward pass, or empty */
+};
+
+static void show_python(struct python_line *line, const struct vs_symbol *frame)
+{
+	bool is_own = !vs_python_names_is_library(frame);
+
+	if (!line->has_own && is_own) {
+		/* What has been shown so far is what it called. */
+		line->inside = line->nr_frames ? line->frames[0].function : NULL;
+		line->has_own = true;
+		line->nr_frames = 0;
+	}
+	if (line->has_own == is_own && line->nr_frames < MAX_SHOWN)
+		line->frames[line->nr_frames++] = *frame;
+}
+
+/* "torch::autograd::generated::MmBackward0::apply(...)" is the step MmBackward0. */
+static void find_step(struct python_line *line, const struct vs_symbol *frame)
+{
+	static const char before[] = "torch::autograd::";
+	const char *start = strstr(frame->function, before), *end, *name;
+
+	if (line->step[0] || !start)
+		return;
+	end = strstr(start, "::apply(");
+	if (!end)
+		return;
+	for (name = end; name > start && name[-1] != ':'; name--)
+		;
+	snprintf(line->step, sizeof(line->step), "%.*s", (int)(end - name), name);
+}
+
+static bool has_special(const struct vs_site *site, bool *has_link)
+{
+	bool is_found = false;
+
+	*has_link = false;
+	for (uint32_t i = 0; i < site->nr_frames; i++) {
+		is_found = is_found || vs_frame_is_special(site->frames[i].address);
+		*has_link = *has_link || vs_frame_is(site->frames[i].address, VS_FRAME_LINK);
+	}
+	return is_found;
+}
+
+static int collect_python(struct vs_site_names *names, const struct vs_site *site, bool has_link,
+			  struct python_line *line)
+{
+	struct vs_symbol frames[VS_SYMBOLS_FRAMES_MAX];
+	int k, nr;
+
+	memset(line, 0, sizeof(*line));
+	for (uint32_t i = 0; i < site->nr_frames; i++) {
+		bool is_special = vs_frame_is_special(site->frames[i].address);
+
+		/* Names of the program are looked up only where they are needed: it takes time. */
+		if (!is_special && (!has_link || line->link || line->step[0]))
+			continue;
+		nr = vs_site_names_resolve(names, &site->frames[i], frames, VS_SYMBOLS_FRAMES_MAX);
+		if (nr < 0)
+			return nr;
+		for (k = 0; k < nr; k++) {
+			if (frames[k].kind == VS_SYMBOL_PYTHON) {
+				show_python(line, &frames[k]);
+			} else if (frames[k].kind == VS_SYMBOL_LINK) {
+				line->link_space = frames[k];
+				line->link = &line->link_space;
+			} else {
+				find_step(line, &frames[k]);
+			}
+		}
+	}
+	return 0;
+}
+
+static void append(char *out, size_t size, size_t *used, const char *text)
+{
+	if (*used < size)
+		*used += (size_t)snprintf(out + *used, size - *used, "%s", text);
+}
+
+/* `[MmBackward0] backward of train.py:61 step < ...`, `train.py:60 step [Linear.forward] < ...` */
+static void put_python(const struct python_line *line, char *out, size_t size, int max_frames)
+{
+	size_t used = 0;
+
+	if (size)
+		out[0] = '\0';
+	if (line->step[0]) {
+		append(out, size, &used, line->step);
+		append(out, size, &used, " in ");
+	}
+	if (line->link)
+		append(out, size, &used, line->nr_frames ? "backward of " : line->link->function);
+	for (int i = 0; i < line->nr_frames && i < max_frames && used < size; i++) {
+		if (i)
+			append(out, size, &used, " < ");
+		if (used < size)
+			used += put_frame(&line->frames[i], out + used, size - used);
+		if (!i && line->inside && !line->link) {
+			append(out, size, &used, " [");
+			append(out, size, &used, line->inside);
+			append(out, size, &used, "]");
+		}
+	}
+}
+
 static int put_site(struct vs_site_names *names, const struct vs_site *site, uint32_t api,
 		    char *out, size_t size, int max_frames)
 {
 	const char *text = vs_definitions_get_name(names->definitions, api);
+	struct python_line line;
 	struct shown shown;
 	size_t used = 0;
-	int i, err = collect(names, site, &shown);
+	bool has_link;
+	int i, err;
 
+	if (has_special(site, &has_link)) {
+		err = collect_python(names, site, has_link, &line);
+		if (!err)
+			put_python(&line, out, size, max_frames);
+		return err;
+	}
+	err = collect(names, site, &shown);
 	if (err)
 		return err;
 	if (!shown.nr_frames)

@@ -16,7 +16,14 @@
 
 #define VS_SYMBOLS_FRAMES_MAX 32 /* functions at one address: more inlining than this is cut */
 
+enum vs_symbol_kind {
+	VS_SYMBOL_NATIVE,
+	VS_SYMBOL_PYTHON,
+	VS_SYMBOL_LINK, /* what is outside of it ran on another thread; `function` says which */
+};
+
 struct vs_symbol {
+	enum vs_symbol_kind kind;
 	const char *function; /* never NULL: without a name "libx.so+0x1234", or "0x1234" */
 	const char *file;     /* as the compiler wrote it; NULL: not known */
 	uint32_t line;        /* 0: not known */

@@ -16,6 +16,7 @@
 #include "modules.h"
 #include "names.h"
 #include "private_library.h"
+#include "python_code.h"
 #include "recorder.h"
 #include "ring.h"
 #include "session.h"
@@ -106,6 +107,8 @@ static void start(int argc, char **argv, char **environment)
 	vs_thread_init();
 	vs_private_library_open(!settings.no_stacks);
 	vs_stack_init((uintptr_t)__ehdr_start, (uintptr_t)_end, settings.stack_depth);
+	vs_python_init(settings.no_stacks || settings.no_python || vs_python_code_init());
+	vs_python_find();
 	vs_modules_init(exe);
 	pthread_atfork(NULL, NULL, begin_in_child);
 	start_clock();
@@ -151,6 +154,7 @@ static void begin_in_child(void)
 	atomic_store_explicit(&is_without_thread, false, memory_order_relaxed);
 	vs_recorder_clear();
 	vs_stack_begin_in_child();
+	vs_python_begin_in_child();
 	start_clock();
 	atomic_fetch_add_explicit(&recording, 1, memory_order_relaxed);
 	if (atomic_load_explicit(&state, memory_order_relaxed) != STATE_OFF)

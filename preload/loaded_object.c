@@ -146,7 +146,8 @@ static bool is_wanted(const struct tables *tables, uint32_t index, const char *n
 	unsigned type = symbol->st_info & 0xf;
 
 	/* An older version of a name is marked hidden by the top bit. */
-	return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_NOTYPE) &&
+	return symbol->st_shndx != SHN_UNDEF &&
+	       (type == STT_FUNC || type == STT_NOTYPE || type == STT_OBJECT) &&
 	       !(tables->versions && (tables->versions[index] & 0x8000)) &&
 	       is_equal(tables->strings + symbol->st_name, name);
 }
@@ -176,7 +177,7 @@ static uint32_t find_by_gnu_hash(const struct tables *tables, const char *name)
 	}
 }
 
-void *vs_loaded_object_get_function(const struct vs_loaded_object *object, const char *name)
+static const ElfW(Sym) * find_symbol(const struct vs_loaded_object *object, const char *name)
 {
 	struct tables tables;
 	uint32_t index = 0;
@@ -192,7 +193,26 @@ void *vs_loaded_object_get_function(const struct vs_loaded_object *object, const
 			if (is_wanted(&tables, i, name))
 				index = i;
 	}
-	if (!index)
+	return index ? &tables.symbols[index] : NULL;
+}
+
+void *vs_loaded_object_get_symbol(const struct vs_loaded_object *object, const char *name,
+				  size_t *size)
+{
+	const ElfW(Sym) *symbol = find_symbol(object, name);
+
+	if (!symbol)
 		return NULL;
-	return (void *)(object->map->l_addr + tables.symbols[index].st_value);
+	if (size)
+		*size = symbol->st_size;
+	return (void *)(object->map->l_addr + symbol->st_value);
+}
+
+void *vs_loaded_object_get_function(const struct vs_loaded_object *object, const char *name)
+{
+	const ElfW(Sym) *symbol = find_symbol(object, name);
+
+	if (!symbol || (symbol->st_info & 0xf) == STT_OBJECT)
+		return NULL;
+	return (void *)(object->map->l_addr + symbol->st_value);
 }

@@ -33,4 +33,8 @@ const char *vs_loaded_object_get_soname(const struct vs_loaded_object *object);
 /* A function that the object itself defines, in its default version, or NULL. */
 void *vs_loaded_object_get_function(const struct vs_loaded_object *object, const char *name);
 
+/* Any symbol that the object itself defines, and its size if that is asked for; or NULL. */
+void *vs_loaded_object_get_symbol(const struct vs_loaded_object *object, const char *name,
+				  size_t *size);
+
 #endif

@@ -73,6 +73,14 @@ void vs_recorder_pop_phase(struct vs_thread *self);
 void vs_recorder_add_step(struct vs_thread *self, uint64_t number);
 void vs_recorder_add_mark(struct vs_thread *self, const char *name);
 
+/*
+ * The calling thread has other threads do its work (delegation.h): what these allocate meanwhile is
+ * shown below its Python frames. frame: of the hook. Returns what end_call is to be given; a call
+ * that never ends, because an exception passed through, is over when its thread begins another.
+ */
+uint32_t vs_recorder_begin_call(struct vs_thread *self, const void *frame);
+void vs_recorder_end_call(struct vs_thread *self, uint32_t call);
+
 /* How often a context was forgotten. Changes before the handle can mean another one. */
 uint64_t vs_recorder_get_nr_forgotten_contexts(void);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hooks.h"
+#include "python.h"
 #include "real.h"
 #include "runtimes.h"
 
@@ -168,6 +169,9 @@ struct vs_resolve_answer vs_resolve_filter(void *handle, const char *name, const
 
 	find_real_functions();
 	row = name ? find_symbol(name) : NULL;
+	/* A program that loads Python later on asks for its functions, and Python for modules'. */
+	if (name && name[0] == 'P' && name[1] == 'y')
+		vs_python_find();
 	/* A driver that asks about itself must find itself (a loader in front of the real one
 	 * does). */
 	if (!row || handle == RTLD_NEXT ||

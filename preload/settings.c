@@ -197,6 +197,7 @@ void vs_settings_read(struct vs_settings *settings, int argc, char **argv, char 
 		read_number(environment, "VRAMSCOPE_LOG_SIZE", 1, LOG_MAX, VS_SETTINGS_LOG_SIZE);
 	settings->no_stacks = is_on(environment, "VRAMSCOPE_NO_STACKS");
 	settings->free_stacks = is_on(environment, "VRAMSCOPE_FREE_STACKS");
+	settings->no_python = is_on(environment, "VRAMSCOPE_NO_PYTHON");
 	settings->no_pools = is_on(environment, "VRAMSCOPE_NO_POOLS");
 	settings->no_hooks = is_on(environment, "VRAMSCOPE_NO_HOOKS");
 }

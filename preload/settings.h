@@ -16,6 +16,7 @@
  *   VRAMSCOPE_STACK_DEPTH  most frames of a stack, 1 to VS_STACK_MAX
  *   VRAMSCOPE_NO_STACKS    record no stacks
  *   VRAMSCOPE_FREE_STACKS  record stacks of frees, too
+ *   VRAMSCOPE_NO_PYTHON    record no Python frames
  *   VRAMSCOPE_NO_POOLS     record no blocks of pools
  *   VRAMSCOPE_NO_HOOKS     hook no CUDA function
  *   VRAMSCOPE_CHILDREN=no  only the first process (and what it becomes by exec)
@@ -51,6 +52,7 @@ struct vs_settings {
 	uint64_t log_size;
 	bool no_stacks;
 	bool free_stacks;
+	bool no_python;
 	bool no_pools;
 	bool no_hooks;
 	bool no_children;

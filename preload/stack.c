@@ -175,6 +175,17 @@ static enum vs_unwind_end walk_by_rules(struct vs_thread_state *self, uint32_t *
 			      max_depth + 1, nr_frames);
 }
 
+/* A hook that the program is called through (torch_backward.c) is no part of it. */
+static uint32_t drop_own(uint64_t *frames, uint32_t nr_frames)
+{
+	uint32_t nr_kept = 0;
+
+	for (uint32_t i = 0; i < nr_frames; i++)
+		if (!is_own(frames[i]))
+			frames[nr_kept++] = frames[i];
+	return nr_kept;
+}
+
 void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 {
 	uint32_t first, nr_frames;
@@ -191,6 +202,7 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 	stack->frames = self->scratch->frames + first;
 	stack->nr_frames = nr_frames < max_depth ? nr_frames : max_depth;
 	stack->is_deep = end == VS_UNWIND_IS_DEEP || nr_frames > max_depth;
+	stack->nr_frames = drop_own(self->scratch->frames + first, stack->nr_frames);
 	stack->is_cut = !stack->is_deep && end != VS_UNWIND_IS_WHOLE;
 }
 

@@ -4,6 +4,7 @@
 #include "codec.h"
 #include "guard.h"
 #include "private_library.h"
+#include "python_code.h"
 #include "ring.h"
 #include "stack_memo.h"
 #include "unwind.h"
@@ -13,6 +14,26 @@
 
 #define VS_THREAD_PATH_MAX 4096
 
+/* For the frames of Python among those of a stack. */
+struct vs_thread_python {
+	struct vs_python_frame frames[VS_PYTHON_MAX_FRAMES];
+	uint64_t words[VS_PYTHON_MAX_FRAMES]; /* the same as a stack has them */
+	bool ends_call[VS_PYTHON_MAX_FRAMES];
+	bool is_evaluator[VS_THREAD_NR_FRAMES]; /* of native frames */
+	uint64_t merged[VS_STACK_MAX];
+	struct vs_python_code code;
+	struct vs_python_code_memo codes;
+};
+
+/* Calls that this thread has others do the work of (delegation.h), and that may still be under way.
+ */
+#define VS_THREAD_MAX_CALLS 8
+
+struct vs_thread_call {
+	const void *frame; /* of the hook */
+	uint32_t call;
+};
+
 /* Too large for a stranger's stack. Mapped at the thread's first event, unmapped at its end. */
 struct vs_thread_scratch {
 	uint8_t bytes[VS_CODEC_MAX];
@@ -20,6 +41,9 @@ struct vs_thread_scratch {
 	char path[VS_THREAD_PATH_MAX];
 	struct vs_unwind_thread unwind;
 	struct vs_stack_memo stacks;
+	struct vs_thread_python python;
+	struct vs_thread_call calls[VS_THREAD_MAX_CALLS];
+	uint32_t nr_calls;
 	/* For the unwinder's slow way. */
 	_Alignas(16) unsigned char context[VS_PRIVATE_LIBRARY_CONTEXT_SIZE];
 	_Alignas(16) unsigned char cursor[VS_PRIVATE_LIBRARY_CURSOR_SIZE];

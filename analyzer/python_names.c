@@ -1,0 +1,50 @@
+#include "python_names.h"
+
+#include <string.h>
+
+#include "python_lines.h"
+
+static void resolve_code(const struct vs_definition_code *code, uint32_t instruction,
+			 struct vs_symbol *out)
+{
+	out->kind = VS_SYMBOL_PYTHON;
+	if (!code) {
+		out->function = "(Python code that was not recorded)";
+		return;
+	}
+	out->function = code->name;
+	out->file = code->file;
+	out->line = vs_python_lines_find(code->version, code->first_line, code->lines,
+					 code->lines_size, instruction);
+}
+
+void vs_python_names_resolve(const struct vs_definitions *definitions, uint64_t frame,
+			     struct vs_symbol *out)
+{
+	*out = (struct vs_symbol){.kind = VS_SYMBOL_LINK};
+	if (vs_frame_is(frame, VS_FRAME_PYTHON))
+		resolve_code(vs_definitions_get_code(definitions, vs_frame_get_code(frame)),
+			     vs_frame_get_instruction(frame), out);
+	else if (frame == vs_frame_make_link(VS_LINK_BACKWARD))
+		out->function = "backward() of another thread";
+	else if (frame == vs_frame_make_link(VS_LINK_SEVERAL))
+		out->function = "backward() of one out of several threads";
+	else
+		out->function = "(a frame of a later version)";
+}
+
+static bool has_part(const char *path, const char *part)
+{
+	return strstr(path, part) != NULL;
+}
+
+bool vs_python_names_is_library(const struct vs_symbol *symbol)
+{
+	const char *path = symbol->file;
+
+	if (!path)
+		return false;
+	return has_part(path, "/site-packages/") || has_part(path, "/dist-packages/") ||
+	       has_part(path, "/lib/python3") || has_part(path, "/lib64/python3") ||
+	       !strncmp(path, "<frozen ", 8);
+}

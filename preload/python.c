@@ -1,0 +1,338 @@
+#include "python.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "loaded_object.h"
+#include "message.h"
+#include "python_object.h"
+
+struct vs_python vs_python;
+atomic_bool vs_python_is_ready;
+
+enum state {
+	STATE_NONE,      /* not found yet */
+	STATE_BUSY,      /* a thread is looking */
+	STATE_REJECTED,  /* found, but `rejected_for`; nobody has said so yet */
+	STATE_UNCHECKED, /* found; no thread with frames has come by yet */
+	STATE_READY,
+	STATE_OFF,
+};
+
+static _Atomic int state;
+
+/* How many libraries had been loaded when somebody last looked. Whoever is BUSY owns it. */
+static unsigned long long nr_loaded_then;
+
+static const char *rejected_for;
+
+#define MAX_CHECKED 100000u /* frames: a chain that is longer has no end */
+#define MAX_CODE    144u    /* bytes of a code object that are looked at */
+
+void vs_python_init(bool is_off)
+{
+	atomic_store_explicit(&state, is_off ? STATE_OFF : STATE_NONE, memory_order_relaxed);
+}
+
+void vs_python_begin_in_child(void)
+{
+	/* The thread that looked is not in the child. */
+	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_BUSY)
+		atomic_store_explicit(&state, STATE_NONE, memory_order_relaxed);
+}
+
+void vs_python_give_up(const char *reason)
+{
+	if (atomic_exchange_explicit(&state, STATE_OFF, memory_order_relaxed) == STATE_OFF)
+		return;
+	atomic_store_explicit(&vs_python_is_ready, false, memory_order_relaxed);
+	vs_message_print("no Python lines in stacks: ", reason, NULL);
+}
+
+/* ---- Finding an interpreter -------------------------------------------------------------------
+ */
+
+struct search {
+	struct vs_loaded_object object;
+	unsigned long long nr_loaded;
+	bool is_found;
+};
+
+static int find_interpreter(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+
+	(void)size;
+	search->nr_loaded = info->dlpi_adds;
+	if (search->nr_loaded == nr_loaded_then)
+		return 1; /* nothing new: the same in every object */
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
+			continue;
+		if (!vs_loaded_object_at(
+			    (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+			    &search->object))
+			return 0;
+		search->is_found = vs_loaded_object_get_function(&search->object,
+								 "PyGILState_GetThisThreadState") &&
+				   vs_loaded_object_get_function(&search->object, "Py_GetVersion");
+		return search->is_found;
+	}
+	return 0;
+}
+
+/* "3.11.7 (main, ...": PY_VERSION_HEX without its lower half. */
+static uint32_t read_version(const char *text)
+{
+	uint32_t major = 0, minor = 0;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		major = major * 10 + (uint32_t)(*text - '0');
+	if (*text++ != '.')
+		return 0;
+	for (; *text >= '0' && *text <= '9'; text++)
+		minor = minor * 10 + (uint32_t)(*text - '0');
+	return major << 24 | minor << 16;
+}
+
+static uintptr_t get_data(const struct vs_loaded_object *object, const char *name)
+{
+	return (uintptr_t)vs_loaded_object_get_symbol(object, name, NULL);
+}
+
+/* NULL, or why its frames cannot be read. */
+static const char *read_interpreter(const struct vs_loaded_object *object)
+{
+	const char *(*get_version)(void) =
+		(const char *(*)(void))vs_loaded_object_get_function(object, "Py_GetVersion");
+	const char *text = get_version();
+	const void *runtime = (const void *)get_data(object, "_PyRuntime");
+	uint32_t version = read_version(text);
+	size_t size = 0;
+
+	if (strstr(text, "PyPy"))
+		return "this is PyPy";
+	/* Only builds for debugging count references. */
+	if (vs_loaded_object_get_function(object, "_Py_NegativeRefcount"))
+		return "this Python was built for debugging";
+	if (version >= 0x030d0000 && !runtime)
+		return "this Python does not export _PyRuntime";
+	switch (vs_python_layout_get(&vs_python.layout, version, runtime)) {
+	case VS_PYTHON_KNOWN:
+		break;
+	case VS_PYTHON_TOO_OLD:
+		return "this Python is older than 3.8";
+	case VS_PYTHON_TOO_NEW:
+		return "this Python is newer than this vramscope knows";
+	case VS_PYTHON_FREE_THREADED:
+		return "this Python is a free-threaded one";
+	}
+	vs_python.get_thread_state = (void *(*)(void))vs_loaded_object_get_function(
+		object, "PyGILState_GetThisThreadState");
+	vs_python.code_type = get_data(object, "PyCode_Type");
+	vs_python.text_type = get_data(object, "PyUnicode_Type");
+	vs_python.bytes_type = get_data(object, "PyBytes_Type");
+	if (!vs_python.code_type || !vs_python.text_type || !vs_python.bytes_type)
+		return "this Python does not export its types";
+	/* Without it, all Python frames stand where the first of them does. */
+	vs_python.evaluator =
+		(uintptr_t)vs_loaded_object_get_symbol(object, "_PyEval_EvalFrameDefault", &size);
+	vs_python.evaluator_size = size;
+	return NULL;
+}
+
+/* ---- Are they what we take them for? -----------------------------------------------------------
+ */
+
+static bool has_type(uintptr_t object, uintptr_t type)
+{
+	return vs_unwind_memory_is_readable(object, 16) &&
+	       vs_python_load(object, VS_PYTHON_OBJECT_TYPE) == type;
+}
+
+static bool is_code(const struct vs_python_layout *layout, uintptr_t code)
+{
+	return vs_unwind_memory_is_readable(code, MAX_CODE) &&
+	       has_type(code, vs_python.code_type) &&
+	       has_type(vs_python_load(code, layout->code_file), vs_python.text_type) &&
+	       has_type(vs_python_load(code, layout->code_name), vs_python.text_type) &&
+	       has_type(vs_python_load(code, layout->code_lines), vs_python.bytes_type);
+}
+
+/* 1: all frames of this thread are sound; 0: it has none; -1: they are not what they should be. */
+static int check_frames(const struct vs_python_layout *layout)
+{
+	uintptr_t thread = (uintptr_t)vs_python.get_thread_state();
+	uintptr_t frame;
+	uint32_t nr = 0;
+
+	if (!thread)
+		return 0;
+	if (!vs_unwind_memory_is_readable(thread, 256))
+		return -1;
+	frame = vs_python_load(thread, layout->thread_frame);
+	if (frame && layout->thread_in_cframe) {
+		if (!vs_unwind_memory_is_readable(frame, 32))
+			return -1;
+		frame = vs_python_load(frame, layout->thread_in_cframe - 1u);
+	}
+	for (; frame; frame = vs_python_load(frame, layout->frame_previous)) {
+		if (nr++ == MAX_CHECKED || !vs_unwind_memory_is_readable(frame, layout->max_frame))
+			return -1;
+		if (!vs_python_is_shim(layout, frame) &&
+		    !is_code(layout,
+			     vs_python_load(frame, layout->frame_code) & layout->frame_code_mask))
+			return -1;
+	}
+	return nr ? 1 : 0;
+}
+
+static bool claim(int from)
+{
+	return atomic_compare_exchange_strong_explicit(&state, &from, STATE_BUSY,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+void vs_python_find(void)
+{
+	struct search search;
+	int found = STATE_NONE;
+
+	if (!claim(STATE_NONE))
+		return;
+	search = (struct search){.nr_loaded = nr_loaded_then};
+	dl_iterate_phdr(find_interpreter, &search);
+	nr_loaded_then = search.nr_loaded;
+	if (search.is_found) {
+		rejected_for = read_interpreter(&search.object);
+		found = rejected_for ? STATE_REJECTED : STATE_UNCHECKED;
+	}
+	atomic_store_explicit(&state, found, memory_order_release);
+}
+
+void vs_python_check(void)
+{
+	int verdict;
+
+	switch (atomic_load_explicit(&state, memory_order_acquire)) {
+	case STATE_REJECTED:
+		vs_python_give_up(rejected_for);
+		return;
+	case STATE_UNCHECKED:
+		break;
+	default:
+		return;
+	}
+	if (!claim(STATE_UNCHECKED))
+		return;
+	verdict = check_frames(&vs_python.layout);
+	atomic_store_explicit(&state, verdict > 0 ? STATE_READY : STATE_UNCHECKED,
+			      memory_order_release);
+	if (verdict > 0)
+		atomic_store_explicit(&vs_python_is_ready, true, memory_order_release);
+	else if (verdict < 0)
+		vs_python_give_up("its frames are not where they are in other builds of this "
+				  "version");
+}
+
+/* ---- The frames of this thread -----------------------------------------------------------------
+ */
+
+VS_UNWIND_UNWATCHED static uint32_t get_instruction(const struct vs_python_layout *layout,
+						    uintptr_t frame, uintptr_t code)
+{
+	switch (layout->position) {
+	case VS_PYTHON_BYTES:
+		/* -1: not begun, also when it is halved. */
+		return (uint32_t)((int32_t)vs_python_load32(frame, layout->frame_position) >> 1);
+	case VS_PYTHON_UNITS:
+		return vs_python_load32(frame, layout->frame_position);
+	case VS_PYTHON_POINTER:
+		break;
+	}
+	return (uint32_t)((int64_t)(vs_python_load(frame, layout->frame_position) - code -
+				    layout->code_start) >>
+			  1);
+}
+
+static uintptr_t get_first(const struct vs_python_layout *layout)
+{
+	uintptr_t thread = (uintptr_t)vs_python.get_thread_state();
+
+	return thread ? vs_python_get_innermost(layout, thread) : 0;
+}
+
+#define MIX_1 UINT64_C(0x9e3779b97f4a7c15)
+#define MIX_2 UINT64_C(0xd6e8feb86659fd93)
+
+static inline uint64_t rotate(uint64_t value, unsigned bits)
+{
+	return value << bits | value >> (64 - bits);
+}
+
+/*
+ * A code object may be freed, and another one may then lie at its address: names and line table go
+ * into the fingerprint too, by their addresses, and of the table its size and first bytes.
+ */
+VS_UNWIND_UNWATCHED bool vs_python_recall(struct vs_unwind_path *path)
+{
+	const struct vs_python_layout *layout = &vs_python.layout;
+	uintptr_t frame = get_first(layout);
+	uint64_t a = path->a, b = path->b;
+
+	if (!frame)
+		return false;
+	for (uint32_t nr = 0; frame && nr < VS_PYTHON_MAX_FRAMES;
+	     frame = vs_python_load(frame, layout->frame_previous)) {
+		uintptr_t code, lines;
+		uint64_t what, where;
+
+		if (vs_python_is_shim(layout, frame)) {
+			b += MIX_2;
+			continue;
+		}
+		code = vs_python_load(frame, layout->frame_code) & layout->frame_code_mask;
+		lines = vs_python_load(code, layout->code_lines);
+		where = code ^ (uint64_t)get_instruction(layout, frame, code) << 32;
+		what = rotate(vs_python_load(code, layout->code_file), 17) ^
+		       rotate(vs_python_load(code, layout->code_name), 31) ^
+		       (uint64_t)vs_python_load32(code, layout->code_first_line) << 44 ^
+		       rotate(lines, 7) ^ vs_python_load(lines, layout->bytes_size) << 50 ^
+		       vs_python_load(lines, layout->bytes_data);
+		a = (rotate(a, 29) ^ where) * MIX_1;
+		b = (rotate(b, 23) ^ what ^ where >> 3) * MIX_2;
+		nr++;
+	}
+	path->a = a ^ b >> 32;
+	path->b = b;
+	return true;
+}
+
+VS_UNWIND_UNWATCHED uint32_t vs_python_walk(struct vs_python_frame *frames, uint32_t max,
+					    bool *is_deep)
+{
+	const struct vs_python_layout *layout = &vs_python.layout;
+	uintptr_t frame = get_first(layout);
+	uint32_t nr = 0;
+
+	for (; frame && nr < max; frame = vs_python_load(frame, layout->frame_previous)) {
+		if (vs_python_is_shim(layout, frame)) {
+			if (nr)
+				frames[nr - 1].ends_call = true;
+			continue;
+		}
+		frames[nr].code =
+			vs_python_load(frame, layout->frame_code) & layout->frame_code_mask;
+		frames[nr].instruction = get_instruction(layout, frame, frames[nr].code);
+		frames[nr].ends_call = layout->entry == VS_PYTHON_EVERY ||
+				       (layout->entry == VS_PYTHON_FLAG &&
+					vs_python_load8(frame, layout->frame_entry) != 0);
+		nr++;
+	}
+	*is_deep = frame != 0;
+	if (nr && !frame)
+		frames[nr - 1].ends_call = true;
+	return nr;
+}
