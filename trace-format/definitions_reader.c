@@ -189,6 +189,7 @@ int vs_definitions_reader_get(struct vs_definitions_reader *reader, const uint8_
 	case VS_RECORD_POOL:
 	case VS_RECORD_CODE:
 	case VS_RECORD_CODE_LINES:
+	case VS_RECORD_FACT:
 		err = vs_codec_get_record(bytes, size, &found, frames);
 		if (err < 0)
 			return err;

@@ -145,6 +145,12 @@ struct vs_pool {
 	struct vs_text name;
 };
 
+/* Of a key that is there twice, the first counts. */
+struct vs_fact {
+	struct vs_text key; /* "torch.version" */
+	struct vs_text value;
+};
+
 struct vs_alloc {
 	enum vs_memory_kind kind;
 	uint32_t device;
@@ -265,6 +271,12 @@ struct vs_adopted {
 	uint64_t address;
 };
 
+/* What the pool itself said of its BLOCK_FAILED before it on this thread. */
+struct vs_block_failed_text {
+	uint32_t pool;
+	uint32_t name;
+};
+
 struct vs_record {
 	enum vs_record_type type;
 	uint64_t time_ns; /* since the start of the trace; definitions: 0 */
@@ -278,6 +290,7 @@ struct vs_record {
 		struct vs_pool pool;
 		struct vs_code code;
 		struct vs_code_lines code_lines;
+		struct vs_fact fact;
 		struct vs_alloc alloc;
 		struct vs_free free;
 		struct vs_free_failed free_failed;
@@ -296,6 +309,7 @@ struct vs_record {
 		struct vs_module_end module_end;
 		struct vs_lost lost;
 		struct vs_adopted adopted;
+		struct vs_block_failed_text block_failed_text;
 	};
 };
 

@@ -25,6 +25,7 @@ ROWS = {
     6: "v v device v v text",
     8: "v v v v text text",
     9: "v v text",
+    10: "text text",
 }
 
 # Section 6.4: the fields of an event, and "x" for padding.
@@ -50,6 +51,7 @@ STRUCTURES = {
     34: "<I4x",
     35: "<Q",
     36: "<I4xQ",
+    37: "<II",
 }
 
 
