@@ -23,22 +23,31 @@ int vs_names_init(void)
 	return vs_intern_init(&table, VS_NAMES_MAX, TABLE_BYTES);
 }
 
-static uint32_t add_name(uint64_t hash, const char *text, size_t size)
+uint32_t vs_names_take_number(void)
 {
 	uint32_t number = atomic_load_explicit(&last_number, memory_order_relaxed);
-	struct row *row;
 
 	do {
 		if (number >= VS_NAMES_MAX)
 			return VS_NO_ID;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&last_number, &number, number + 1, memory_order_relaxed, memory_order_relaxed));
-	row = &rows[number];
+	return number + 1;
+}
+
+static uint32_t add_name(uint64_t hash, const char *text, size_t size)
+{
+	uint32_t number = vs_names_take_number();
+	struct row *row;
+
+	if (number == VS_NO_ID)
+		return VS_NO_ID;
+	row = &rows[number - 1];
 	row->size = (uint32_t)size;
 	memcpy(row->text, text, size);
 	/* May fail for want of memory: then the next one asks in vain and gets another number. */
-	vs_intern_add(&table, hash, text, size, number + 1);
-	return number + 1;
+	vs_intern_add(&table, hash, text, size, number);
+	return number;
 }
 
 uint32_t vs_names_get(const char *text)

@@ -9,6 +9,7 @@
 
 #include "delegation.h"
 #include "drain.h"
+#include "facts.h"
 #include "handles.h"
 #include "lifecycle.h"
 #include "message.h"
@@ -116,6 +117,17 @@ static bool open_ring(struct vs_thread_state *self, struct vs_live_log *log)
 	return define(self, &record);
 }
 
+/* What this recording does not know yet of the process. */
+static void define_facts(struct vs_thread_state *self)
+{
+	struct vs_record record = {.type = VS_RECORD_FACT};
+	uint32_t i = 0;
+
+	for (; vs_facts_next_undefined(vs_lifecycle_recording(), &i, &record.fact); i++)
+		if (define(self, &record))
+			vs_facts_set_defined(i, vs_lifecycle_recording());
+}
+
 /* Says how much was lost since it was last said, if there is room now. */
 static __attribute__((noinline)) void tell_lost(struct vs_thread_state *self)
 {
@@ -153,8 +165,10 @@ static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self,
 	vs_live_log_add_lost(log,
 			     atomic_exchange_explicit(&nr_lost_early, 0, memory_order_relaxed));
 	vs_ring_forget(&self->ring);
-	if (vs_thread_prepare(self) && open_ring(self, log))
+	if (vs_thread_prepare(self) && open_ring(self, log)) {
+		define_facts(self);
 		return true;
+	}
 	vs_live_log_add_lost(log, nr_events);
 	vs_drain_wake();
 	return false;
@@ -746,6 +760,42 @@ void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size
 	event = (struct vs_block_failed){
 		.pool = use_pool(self, pool), .size = size, .stack = use_stack(self)};
 	write_event(self, VS_RECORD_BLOCK_FAILED, &event, sizeof(event));
+}
+
+void vs_recorder_quote_failure(struct vs_thread *self, uint32_t pool, const char *text, size_t size)
+{
+	struct vs_thread_state *state = (struct vs_thread_state *)self;
+	struct vs_record name = {.type = VS_RECORD_NAME};
+	struct vs_block_failed_text event;
+
+	name.name.id = vs_names_take_number();
+	if (name.name.id == VS_NO_ID)
+		return;
+	self->nr_events++;
+	if (!enter(self))
+		return;
+	name.name.text = (struct vs_text){
+		.bytes = text,
+		.size = size < VS_RECORDER_TEXT_MAX ? (uint32_t)size : VS_RECORDER_TEXT_MAX,
+	};
+	/* Used once, so it need not be in the table of names. */
+	define(state, &name);
+	event = (struct vs_block_failed_text){.pool = use_pool(self, pool), .name = name.name.id};
+	write_event(self, VS_RECORD_BLOCK_FAILED_TEXT, &event, sizeof(event));
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+void vs_recorder_add_fact(const char *key, const char *value)
+{
+	struct vs_thread_state *self = vs_thread_self();
+
+	/* No event: without a log it waits for the first one. */
+	if (!vs_facts_add(key, value) || !vs_lifecycle_peek_log() || self->base.is_inside ||
+	    !enter_for(&self->base, 0))
+		return;
+	define_facts(self);
+	leave(self);
 }
 
 /* ---- Phases ---------------------------------------------------------------------------------- */

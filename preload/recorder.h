@@ -67,6 +67,14 @@ void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t addre
 void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address);
 void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size);
 
+/* What the pool says about its failure just before, on this thread; any bytes. */
+#define VS_RECORDER_TEXT_MAX 4000u
+void vs_recorder_quote_failure(struct vs_thread *self, uint32_t pool, const char *text,
+			       size_t size);
+
+/* Something about the process; of a key, only the first counts. Needs no vs_guard_enter. */
+void vs_recorder_add_fact(const char *key, const char *value);
+
 /* Phases. */
 void vs_recorder_push_phase(struct vs_thread *self, const char *name);
 void vs_recorder_pop_phase(struct vs_thread *self);

@@ -1,0 +1,259 @@
+#include "pool_torch.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "guard.h"
+#include "lifecycle.h"
+#include "recorder.h"
+#include "torch_library.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* c10::Device: two bytes, passed in a register by value. */
+struct device {
+	int8_t type; /* c10::DeviceType */
+	int8_t index;
+};
+
+#define CUDA_DEVICE 1
+#define NR_DEVICES  64
+
+/* What the allocator says it holds, over all its pools on the device. */
+struct totals {
+	uint64_t allocated;
+	uint64_t reserved;
+};
+
+/* ---- Pools ----------------------------------------------------------------------------------- */
+
+/*
+ * One for each device. Events of a device come one at a time, under the allocator's mutex for it;
+ * atomic all the same, so that a caller who knows nothing of that does no harm.
+ */
+static struct pool {
+	_Atomic uint32_t number; /* VS_NO_ID: not yet */
+	_Atomic uint32_t told_in; /* recording that has totals to count on from */
+	_Atomic uint64_t allocated; /* as they follow from the trace */
+	_Atomic uint64_t reserved;
+} pools[NR_DEVICES];
+
+static _Thread_local uint32_t failed_pool __attribute__((tls_model("initial-exec")));
+
+static __attribute__((noinline)) uint32_t create_pool(struct vs_thread *self, unsigned device)
+{
+	uint32_t none = VS_NO_ID, number;
+
+	number = vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, "PyTorch", device, 0);
+	if (!atomic_compare_exchange_strong(&pools[device].number, &none, number))
+		number = none;
+	return number;
+}
+
+static struct pool *get_pool(struct vs_thread *self, struct device device)
+{
+	unsigned index = (unsigned)device.index;
+
+	if (index >= NR_DEVICES)
+		return NULL;
+	if (__builtin_expect(!atomic_load_explicit(&pools[index].number, memory_order_relaxed), 0) &&
+	    create_pool(self, index) == VS_NO_ID)
+		return NULL;
+	return &pools[index];
+}
+
+/*
+ * The event changed what is allocated by so much: whoever reads the trace knows that. A state is
+ * written where the allocator says anything else.
+ */
+static void follow_totals(struct vs_thread *self, struct pool *pool, int64_t change,
+			  const struct totals *totals)
+{
+	uint32_t recording = vs_lifecycle_recording();
+	uint64_t expected = atomic_load_explicit(&pool->allocated, memory_order_relaxed);
+
+	expected += (uint64_t)change;
+	atomic_store_explicit(&pool->allocated, totals->allocated, memory_order_relaxed);
+	if (__builtin_expect(
+		    expected == totals->allocated &&
+			    atomic_load_explicit(&pool->reserved, memory_order_relaxed) ==
+				    totals->reserved &&
+			    atomic_load_explicit(&pool->told_in, memory_order_relaxed) == recording,
+		    1))
+		return;
+	atomic_store_explicit(&pool->reserved, totals->reserved, memory_order_relaxed);
+	atomic_store_explicit(&pool->told_in, recording, memory_order_relaxed);
+	vs_recorder_add_pool_state(
+		self, atomic_load_explicit(&pool->number, memory_order_relaxed), totals->reserved,
+		totals->allocated);
+}
+
+/* ---- What is reported ------------------------------------------------------------------------ */
+
+/* A block was given out, or taken back (size below 0). totals: NULL if it does not say. */
+static __attribute__((noinline)) void add_change(const void *address, int64_t size,
+						 const struct totals *totals, struct device device,
+						 const void *frame)
+{
+	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
+	struct pool *pool;
+	uint32_t number;
+
+	if (!self)
+		return;
+	failed_pool = VS_NO_ID;
+	pool = get_pool(self, device);
+	if (pool) {
+		number = atomic_load_explicit(&pool->number, memory_order_relaxed);
+		if (size < 0)
+			vs_recorder_free_block(self, number, (uintptr_t)address);
+		else
+			vs_recorder_add_block(self, number, (uintptr_t)address, (uint64_t)size);
+		if (totals)
+			follow_totals(self, pool, size, totals);
+	}
+	vs_guard_leave(self, VS_GUARD_POOL);
+}
+
+static __attribute__((noinline)) void add_failure(int64_t size, const struct totals *totals,
+						  struct device device, const void *frame)
+{
+	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
+	struct pool *pool;
+
+	if (!self)
+		return;
+	pool = get_pool(self, device);
+	if (pool) {
+		failed_pool = atomic_load_explicit(&pool->number, memory_order_relaxed);
+		vs_recorder_fail_block(self, failed_pool, size > 0 ? (uint64_t)size : 0);
+		follow_totals(self, pool, 0, totals);
+	}
+	vs_guard_leave(self, VS_GUARD_POOL);
+}
+
+uint32_t vs_pool_torch_take_failed(void)
+{
+	uint32_t pool = failed_pool;
+
+	failed_pool = VS_NO_ID;
+	return pool;
+}
+
+/* ---- The functions that PyTorch calls -------------------------------------------------------- */
+
+/* Names as g++ and clang++ make them. */
+#define USAGE_2_0  _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+#define USAGE_1_10 _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE
+#define USAGE_1_6  _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE
+#define OUT_2_0    _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE
+#define OUT_1_13   _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE
+
+#define TYPES_2_0  "void*, int64, size_t, size_t, Device"
+#define TYPES_1_10 "void*, int64, int64, int64, Device"
+#define TYPES_1_6  "void*, int64, Device"
+
+#define TEXT_OF(symbol)       TEXT_AS_IT_IS(symbol)
+#define TEXT_AS_IT_IS(symbol) #symbol
+
+EXPORT void USAGE_2_0(void *address, int64_t size, size_t allocated, size_t reserved,
+		      struct device device);
+EXPORT void USAGE_1_10(void *address, int64_t size, int64_t allocated, int64_t reserved,
+		       struct device device);
+EXPORT void USAGE_1_6(void *address, int64_t size, struct device device);
+EXPORT void OUT_2_0(int64_t size, size_t allocated, size_t reserved, struct device device);
+EXPORT void OUT_1_13(int64_t size, int64_t allocated, int64_t reserved, struct device device);
+
+/*
+ * A function that ours stands in front of. As a rule the first call is about memory of the host,
+ * while PyTorch is imported and nobody holds anything: then the release is found out, too.
+ */
+struct behind {
+	_Atomic(void *) function;
+	const char *name;
+	const char *types;
+};
+
+static __attribute__((noinline)) void *look_up(struct behind *behind, const void *caller)
+{
+	void *function = vs_torch_library_find(behind->name, caller);
+
+	atomic_store_explicit(&behind->function, function, memory_order_relaxed);
+	vs_torch_library_learn(behind->types);
+	return function;
+}
+
+static inline void *get_real(struct behind *behind, const void *caller)
+{
+	void *function = atomic_load_explicit(&behind->function, memory_order_relaxed);
+
+	return __builtin_expect(function != NULL, 1) ? function : look_up(behind, caller);
+}
+
+/* Memory of the host comes this way, too, and far more often. */
+static inline bool is_wanted(struct device device)
+{
+	return __builtin_expect(device.type == CUDA_DEVICE, 0) && vs_torch_library_is_wanted();
+}
+
+#define GET_REAL(behind) get_real(&(behind), __builtin_return_address(0))
+
+void USAGE_2_0(void *address, int64_t size, size_t allocated, size_t reserved, struct device device)
+{
+	static struct behind behind = {.name = TEXT_OF(USAGE_2_0), .types = TYPES_2_0};
+	__typeof__(&USAGE_2_0) real = (__typeof__(real))GET_REAL(behind);
+	struct totals totals = {allocated, reserved};
+
+	if (is_wanted(device))
+		add_change(address, size, &totals, device, __builtin_frame_address(0));
+	if (real)
+		real(address, size, allocated, reserved, device);
+}
+
+void USAGE_1_10(void *address, int64_t size, int64_t allocated, int64_t reserved,
+		struct device device)
+{
+	static struct behind behind = {.name = TEXT_OF(USAGE_1_10), .types = TYPES_1_10};
+	__typeof__(&USAGE_1_10) real = (__typeof__(real))GET_REAL(behind);
+	struct totals totals = {(uint64_t)allocated, (uint64_t)reserved};
+
+	if (is_wanted(device))
+		add_change(address, size, &totals, device, __builtin_frame_address(0));
+	if (real)
+		real(address, size, allocated, reserved, device);
+}
+
+void USAGE_1_6(void *address, int64_t size, struct device device)
+{
+	static struct behind behind = {.name = TEXT_OF(USAGE_1_6), .types = TYPES_1_6};
+	__typeof__(&USAGE_1_6) real = (__typeof__(real))GET_REAL(behind);
+
+	if (is_wanted(device))
+		add_change(address, size, NULL, device, __builtin_frame_address(0));
+	if (real)
+		real(address, size, device);
+}
+
+void OUT_2_0(int64_t size, size_t allocated, size_t reserved, struct device device)
+{
+	static struct behind behind = {.name = TEXT_OF(OUT_2_0), .types = TYPES_2_0};
+	__typeof__(&OUT_2_0) real = (__typeof__(real))GET_REAL(behind);
+	struct totals totals = {allocated, reserved};
+
+	if (is_wanted(device))
+		add_failure(size, &totals, device, __builtin_frame_address(0));
+	if (real)
+		real(size, allocated, reserved, device);
+}
+
+void OUT_1_13(int64_t size, int64_t allocated, int64_t reserved, struct device device)
+{
+	static struct behind behind = {.name = TEXT_OF(OUT_1_13), .types = TYPES_1_10};
+	__typeof__(&OUT_1_13) real = (__typeof__(real))GET_REAL(behind);
+	struct totals totals = {(uint64_t)allocated, (uint64_t)reserved};
+
+	if (is_wanted(device))
+		add_failure(size, &totals, device, __builtin_frame_address(0));
+	if (real)
+		real(size, allocated, reserved, device);
+}
