@@ -158,6 +158,16 @@ static struct vs_check_finding judge_frees(const struct vs_check_facts *facts)
 				"allocations were not seen, or it was freed twice");
 }
 
+static struct vs_check_finding judge_framework(const struct vs_check_facts *facts)
+{
+	return find_consequence(facts, facts->nr_other_totals, facts->other_totals);
+}
+
+static struct vs_check_finding judge_late(const struct vs_check_facts *facts)
+{
+	return find(facts->nr_late_totals, VS_CHECK_NOTE, "its totals are not compared there");
+}
+
 /* Pools may lie in memory that is not CUDA's. */
 static struct vs_check_finding judge_orphans(const struct vs_check_facts *facts)
 {
@@ -185,6 +195,8 @@ const struct vs_check vs_check_list[] = {
 	{"foreign_stacks", "stacks with frames outside all modules", judge_foreign_stacks},
 	{"overlaps", "times that something new lay over something old", judge_overlaps},
 	{"frees", "frees of what was never allocated", judge_frees},
+	{"framework_totals", "events at which a framework's own totals are others", judge_framework},
+	{"late_totals", "devices that a framework used before the trace began", judge_late},
 	{"orphans", "blocks in memory that was not seen", judge_orphans},
 	{NULL, NULL, NULL},
 };

@@ -30,6 +30,9 @@ struct vs_check_facts {
 	uint64_t nr_short_stacks;   /* distinct ones without their outer frames */
 	uint64_t nr_foreign_stacks; /* distinct ones with a frame outside all modules */
 	uint64_t nr_unknown_frees;  /* of something unknown, and they did not fail */
+	uint64_t nr_other_totals;   /* events at which a framework holds more or less than we say */
+	uint64_t nr_late_totals;    /* devices on which it held something before the trace began */
+	char other_totals[160];     /* the first of them, in words */
 };
 
 enum vs_check_verdict {

@@ -1,9 +1,13 @@
 #include "check_gather.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "check_totals.h"
 #include "id_map.h"
+#include "units.h"
 
 /* What must be kept of a thread. */
 struct thread {
@@ -16,6 +20,7 @@ struct gathering {
 	const struct vs_check_input *input;
 	struct vs_check_facts *facts;
 	struct vs_id_map threads; /* struct thread */
+	struct vs_check_totals totals;
 	uint64_t last_ns;         /* latest time so far */
 	bool is_unmatched;        /* the record that is being replayed frees something unknown */
 };
@@ -138,6 +143,10 @@ static void check_references(struct gathering *gathering, const struct vs_replay
 		check_block(gathering, replay, record->block_failed.pool,
 			    record->block_failed.stack);
 		break;
+	case VS_RECORD_BLOCK_FAILED_TEXT:
+		look_up(gathering, replay, VS_CHECK_POOL, record->block_failed_text.pool);
+		look_up(gathering, replay, VS_CHECK_NAME, record->block_failed_text.name);
+		break;
 	case VS_RECORD_PHASE_PUSH:
 		look_up(gathering, replay, VS_CHECK_NAME, record->phase_push.name);
 		break;
@@ -157,11 +166,14 @@ static void check_references(struct gathering *gathering, const struct vs_replay
 
 /* ---- Order, frees ---------------------------------------------------------------------------- */
 
+static bool is_in_snapshot(const struct vs_check_input *input)
+{
+	return input->is_in_snapshot && input->is_in_snapshot(input->source.context);
+}
+
 static void check_order(struct gathering *gathering, struct thread *thread, uint64_t time_ns)
 {
-	const struct vs_check_input *input = gathering->input;
-
-	if (!input->is_in_snapshot || !input->is_in_snapshot(input->source.context)) {
+	if (!is_in_snapshot(gathering->input)) {
 		gathering->facts->nr_earlier += time_ns < gathering->last_ns;
 		gathering->facts->nr_earlier_in_thread += time_ns < thread->last_ns;
 	}
@@ -186,9 +198,12 @@ static void check_free(struct gathering *gathering, struct thread *thread,
 static int on_change(struct vs_observer *self, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {
+	struct gathering *gathering = gathering_of(self);
+
 	(void)replay;
 	if (change->type == VS_CHANGE_UNMATCHED)
-		gathering_of(self)->is_unmatched = true;
+		gathering->is_unmatched = true;
+	vs_check_totals_see_change(&gathering->totals, change);
 	return 0;
 }
 
@@ -207,7 +222,8 @@ static int on_record(struct vs_observer *self, const struct vs_replay *replay,
 	check_references(gathering, replay, record);
 	check_order(gathering, thread, record->time_ns);
 	check_free(gathering, thread, record);
-	return 0;
+	return vs_check_totals_see_record(&gathering->totals, replay, record,
+					  is_in_snapshot(gathering->input));
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -222,6 +238,26 @@ static bool has_foreign_frame(const struct vs_site *site)
 	return false;
 }
 
+/* What the first difference is, for people. */
+static void gather_totals(struct gathering *gathering)
+{
+	struct vs_check_totals *totals = &gathering->totals;
+	struct vs_check_facts *facts = gathering->facts;
+	const struct vs_check_totals_sum *said = &totals->first_said;
+	const struct vs_check_totals_sum *found = &totals->first_found;
+	char time[VS_UNITS_MAX];
+
+	vs_check_totals_end(totals);
+	facts->nr_other_totals = totals->nr_different;
+	facts->nr_late_totals = totals->nr_late;
+	if (totals->nr_different)
+		snprintf(facts->other_totals, sizeof(facts->other_totals),
+			 "first at %s: it says %" PRIu64 " allocated and %" PRIu64
+			 " reserved, the trace has %" PRIu64 " and %" PRIu64,
+			 vs_units_put_time(time, totals->first_ns), said->used, said->reserved,
+			 found->used, found->reserved);
+}
+
 static int on_end(struct vs_observer *self, const struct vs_replay *replay)
 {
 	struct vs_check_facts *facts = gathering_of(self)->facts;
@@ -229,6 +265,7 @@ static int on_end(struct vs_observer *self, const struct vs_replay *replay)
 	size_t i;
 
 	facts->counters = replay->counters;
+	gather_totals(gathering_of(self));
 	for (i = 0; i < replay->nr_devices; i++)
 		facts->nr_undescribed_devices += !replay->devices[i]->is_defined;
 	for (i = 0; i < definitions->nr_sites; i++) {
@@ -277,6 +314,7 @@ int vs_check_gather_records(struct vs_check_facts *facts, const struct vs_check_
 	vs_replay_add_observer(replay, &gathering.observer);
 	err = replay_records(replay, &input->source);
 	free_threads(&gathering.threads);
+	vs_check_totals_fini(&gathering.totals);
 	vs_replay_destroy(replay);
 	if (err)
 		return err;

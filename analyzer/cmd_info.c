@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "command.h"
+#include "framework.h"
 #include "info.h"
 #include "siblings.h"
 #include "story.h"
@@ -99,6 +100,23 @@ static void put_devices(const struct vs_story *story)
 	}
 }
 
+static void put_framework(const struct vs_story *story)
+{
+	const struct vs_definitions *definitions = &story->analysis.replay->definitions;
+	const char *lack = vs_framework_get_lack(story), *name, *value;
+	char text[512];
+	size_t i;
+
+	for (i = 0; i < definitions->nr_facts; i++)
+		put_row(story, definitions->facts[i].key, definitions->facts[i].value);
+	if (lack && !vs_definitions_get_fact(definitions, "torch.blocks"))
+		put_row(story, "torch.blocks", lack);
+	for (i = 0; vs_framework_next_setting(story, &i, &name, &value);) {
+		snprintf(text, sizeof(text), "%s=%s", name, value);
+		put_row(story, "setting", text);
+	}
+}
+
 static void put_index(const struct vs_story *story)
 {
 	const struct vs_index_directory *index =
@@ -159,6 +177,7 @@ static int tell_text(struct vs_story *story)
 	put_row(story, "ended", get_ending(story));
 	put_counts(story);
 	put_devices(story);
+	put_framework(story);
 	put_index(story);
 	return put_run(story);
 }
@@ -235,6 +254,7 @@ static int tell_json(struct vs_story *story)
 		vs_json_end_object(json);
 	}
 	vs_json_end_array(json);
+	vs_framework_put_json(story);
 	put_json_index(story);
 	return put_json_run(story);
 }

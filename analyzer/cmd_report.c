@@ -1,4 +1,5 @@
 #include "command.h"
+#include "framework.h"
 #include "report_json.h"
 #include "report_text.h"
 #include "story.h"
@@ -20,6 +21,7 @@ static int tell_text(struct vs_story *story, const struct vs_device_state *state
 	if (err)
 		return err;
 	vs_report_text_put_pools(story, state);
+	vs_framework_put_text(story);
 	vs_report_text_put_fragmentation(story, state->device);
 	return 0;
 }

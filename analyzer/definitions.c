@@ -74,8 +74,13 @@ void vs_definitions_fini(struct vs_definitions *definitions)
 	}
 	for (i = 0; i < definitions->nr_sites; i++)
 		free(definitions->sites[i]);
+	for (i = 0; i < definitions->nr_facts; i++) {
+		free(definitions->facts[i].key);
+		free(definitions->facts[i].value);
+	}
 	free(definitions->modules);
 	free(definitions->sites);
+	free(definitions->facts);
 	vs_id_map_fini(&definitions->names);
 	vs_id_map_fini(&definitions->threads);
 	vs_id_map_fini(&definitions->codes);
@@ -98,6 +103,27 @@ static int add_name(struct vs_definitions *definitions, const struct vs_name *na
 	err = vs_id_map_put(&definitions->names, name->id, text);
 	if (err)
 		free(text);
+	return err;
+}
+
+static int add_fact(struct vs_definitions *definitions, const struct vs_fact *fact)
+{
+	struct vs_definition_fact copy = {copy_text(&fact->key), copy_text(&fact->value)};
+	int err = -VS_ERR_NO_MEMORY;
+
+	if (!copy.key || !copy.value)
+		goto free_copy;
+	err = 0;
+	if (vs_definitions_get_fact(definitions, copy.key))
+		goto free_copy;
+	err = VS_GROW(definitions->facts, definitions->facts_capacity, definitions->nr_facts + 1);
+	if (err)
+		goto free_copy;
+	definitions->facts[definitions->nr_facts++] = copy;
+	return 0;
+free_copy:
+	free(copy.key);
+	free(copy.value);
 	return err;
 }
 
@@ -308,6 +334,8 @@ int vs_definitions_add(struct vs_definitions *definitions, const struct vs_recor
 		return 0;
 	case VS_RECORD_STACK:
 		return add_stack(definitions, &record->stack);
+	case VS_RECORD_FACT:
+		return add_fact(definitions, &record->fact);
 	case VS_RECORD_THREAD:
 		return add_thread(definitions, &record->thread_name);
 	case VS_RECORD_CODE:
@@ -323,6 +351,16 @@ int vs_definitions_add(struct vs_definitions *definitions, const struct vs_recor
 const char *vs_definitions_get_name(const struct vs_definitions *definitions, uint32_t id)
 {
 	return vs_id_map_get(&definitions->names, id);
+}
+
+const char *vs_definitions_get_fact(const struct vs_definitions *definitions, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < definitions->nr_facts; i++)
+		if (!strcmp(definitions->facts[i].key, key))
+			return definitions->facts[i].value;
+	return NULL;
 }
 
 struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions, uint32_t stack)

@@ -55,6 +55,12 @@ struct vs_definition_thread {
 	char *name;
 };
 
+/* What was learnt about the process while it ran. */
+struct vs_definition_fact {
+	char *key;
+	char *value;
+};
+
 struct vs_definitions {
 	struct vs_id_map names;   /* number -> char * */
 	struct vs_id_map threads; /* number -> struct vs_definition_thread */
@@ -67,17 +73,23 @@ struct vs_definitions {
 	struct vs_site **sites;
 	size_t nr_sites;
 	size_t sites_capacity;
+	struct vs_definition_fact *facts;
+	size_t nr_facts;
+	size_t facts_capacity;
 };
 
 VS_MUST_CHECK int vs_definitions_init(struct vs_definitions *definitions);
 void vs_definitions_fini(struct vs_definitions *definitions);
 
-/* NAME, MODULE, MODULE_END, STACK, THREAD, CODE, CODE_LINES; others are ignored. */
+/* NAME, MODULE, MODULE_END, STACK, THREAD, CODE, CODE_LINES, FACT; others are ignored. */
 VS_MUST_CHECK int vs_definitions_add(struct vs_definitions *definitions,
 				     const struct vs_record *record);
 
 /* The text of a name, or NULL. */
 const char *vs_definitions_get_name(const struct vs_definitions *definitions, uint32_t id);
+
+/* The value of a fact, or NULL. */
+const char *vs_definitions_get_fact(const struct vs_definitions *definitions, const char *key);
 
 /* Never NULL: a number that was not defined is site 0. */
 struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions, uint32_t stack);

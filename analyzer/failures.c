@@ -24,6 +24,7 @@ struct failure_thread {
 	size_t open_capacity;
 	const struct vs_replay_pool *failed_pool; /* its latest pool request failed */
 	uint64_t failed_size;
+	struct vs_failure_group *failed_group; /* of that request, until a pool serves one */
 };
 
 static struct vs_failures *failures_of(struct vs_observer *observer)
@@ -257,6 +258,7 @@ static int on_block_failed(struct vs_failures *failures, struct failure_thread *
 		add_oom(group, &failure);
 	thread->failed_pool = pool;
 	thread->failed_size = failed->size;
+	thread->failed_group = group;
 	return 0;
 }
 
@@ -273,6 +275,20 @@ static void on_block_alloc(struct failure_thread *thread)
 	}
 	thread->nr_open = kept;
 	thread->failed_pool = NULL;
+	thread->failed_group = NULL;
+}
+
+/* What the pool says of its latest failure. */
+static void on_block_failed_text(const struct failure_thread *thread,
+				 const struct vs_block_failed_text *said)
+{
+	struct vs_failure_group *group = thread->failed_group;
+
+	if (!group || group->pool != thread->failed_pool || group->pool->id != said->pool)
+		return;
+	group->last_oom.text = said->name;
+	if (group->nr_ooms == 1)
+		group->first_oom.text = said->name;
 }
 
 static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
@@ -300,6 +316,9 @@ static int on_record(struct vs_observer *observer, const struct vs_replay *repla
 		return 0;
 	case VS_RECORD_BLOCK_FAILED:
 		return on_block_failed(failures, thread, replay, record);
+	case VS_RECORD_BLOCK_FAILED_TEXT:
+		on_block_failed_text(thread, &record->block_failed_text);
+		return 0;
 	default:
 		return 0;
 	}

@@ -263,6 +263,21 @@ static int put_asker(struct vs_story *story, const struct vs_failure_group *grou
 	return 0;
 }
 
+/* What the pool itself said, in its own words. */
+static void put_words(struct vs_story *story, const struct vs_failure_group *group)
+{
+	const char *text = vs_definitions_get_name(&story->analysis.replay->definitions,
+						   group->last_oom.text);
+	struct vs_text_line line = {0};
+
+	if (!text)
+		return;
+	vs_text_add(&line, "  %s says", group->pool->name);
+	vs_text_fill(&line, 27);
+	vs_text_add(&line, "%s", text);
+	vs_text_put_whole(&story->style, &line, 27);
+}
+
 static int put_last_oom(struct vs_story *story, const struct vs_device_state *state)
 {
 	const struct vs_failure *failure = &state->oom->last_oom;
@@ -302,7 +317,11 @@ static int put_last_oom(struct vs_story *story, const struct vs_device_state *st
 	if (!err)
 		err = put_neighbours(story, neighbours, nr, nr_blocks);
 	free(neighbours);
-	return err ? err : put_asker(story, state->oom);
+	if (!err)
+		err = put_asker(story, state->oom);
+	if (!err)
+		put_words(story, state->oom);
+	return err;
 }
 
 /* Other sites that ran out, and what was tried again with success. */

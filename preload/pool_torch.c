@@ -19,6 +19,9 @@ struct device {
 #define CUDA_DEVICE 1
 #define NR_DEVICES  64
 
+/* Events that may go by without totals: those after a free rest on the size of the block. */
+#define MAX_SILENT 1024
+
 /* What the allocator says it holds, over all its pools on the device. */
 struct totals {
 	uint64_t allocated;
@@ -36,6 +39,7 @@ static struct pool {
 	_Atomic uint32_t told_in; /* recording that has totals to count on from */
 	_Atomic uint64_t allocated; /* as they follow from the trace */
 	_Atomic uint64_t reserved;
+	_Atomic uint32_t nr_silent; /* events since it was last said */
 } pools[NR_DEVICES];
 
 static _Thread_local uint32_t failed_pool __attribute__((tls_model("initial-exec")));
@@ -62,30 +66,33 @@ static struct pool *get_pool(struct vs_thread *self, struct device device)
 	return &pools[index];
 }
 
-/*
- * The event changed what is allocated by so much: whoever reads the trace knows that. A state is
- * written where the allocator says anything else.
- */
+/* Whether they follow from the totals before, by which whoever reads the trace goes. */
+static inline bool are_expected(const struct pool *pool, int64_t change,
+				const struct totals *totals)
+{
+	uint64_t allocated = atomic_load_explicit(&pool->allocated, memory_order_relaxed);
+
+	return allocated + (uint64_t)change == totals->allocated &&
+	       atomic_load_explicit(&pool->reserved, memory_order_relaxed) == totals->reserved &&
+	       atomic_load_explicit(&pool->told_in, memory_order_relaxed) ==
+		       vs_lifecycle_recording();
+}
+
+/* The event changed what is allocated by so much; a state is written where that is not all. */
 static void follow_totals(struct vs_thread *self, struct pool *pool, int64_t change,
 			  const struct totals *totals)
 {
-	uint32_t recording = vs_lifecycle_recording();
-	uint64_t expected = atomic_load_explicit(&pool->allocated, memory_order_relaxed);
+	uint32_t nr_silent = atomic_load_explicit(&pool->nr_silent, memory_order_relaxed) + 1;
+	bool is_silent = are_expected(pool, change, totals) && nr_silent < MAX_SILENT;
 
-	expected += (uint64_t)change;
 	atomic_store_explicit(&pool->allocated, totals->allocated, memory_order_relaxed);
-	if (__builtin_expect(
-		    expected == totals->allocated &&
-			    atomic_load_explicit(&pool->reserved, memory_order_relaxed) ==
-				    totals->reserved &&
-			    atomic_load_explicit(&pool->told_in, memory_order_relaxed) == recording,
-		    1))
+	atomic_store_explicit(&pool->nr_silent, is_silent ? nr_silent : 0, memory_order_relaxed);
+	if (__builtin_expect(is_silent, 1))
 		return;
 	atomic_store_explicit(&pool->reserved, totals->reserved, memory_order_relaxed);
-	atomic_store_explicit(&pool->told_in, recording, memory_order_relaxed);
-	vs_recorder_add_pool_state(
-		self, atomic_load_explicit(&pool->number, memory_order_relaxed), totals->reserved,
-		totals->allocated);
+	atomic_store_explicit(&pool->told_in, vs_lifecycle_recording(), memory_order_relaxed);
+	vs_recorder_add_pool_state(self, atomic_load_explicit(&pool->number, memory_order_relaxed),
+				   totals->reserved, totals->allocated);
 }
 
 /* ---- What is reported ------------------------------------------------------------------------ */
