@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -24,8 +25,14 @@
 /* With less than this there is no log: one ring, one spare chunk, and some more threads. */
 #define MIN_CHUNKS 8u
 
-/* How often a thread looks whether another one has made room. */
+/*
+ * How often a thread looks whether another one has made room: first at once, then every so many
+ * nanoseconds, 100 ms in all. A disk is slow where others use it too, and an event that is dropped
+ * is worse than one that is late.
+ */
 #define NR_YIELDS 200
+#define NR_SLEEPS 500
+#define SLEEP_NS  200000
 
 /* What part of a limit on addresses it may have. */
 #define ADDRESS_SHARE 16u
@@ -143,7 +150,7 @@ static int map_file(struct vs_live_log *log, int fd, uint32_t nr_chunks, uint32_
 	log->chunks = (unsigned char *)base + CHUNKS_OFFSET;
 	log->map_size = size_of(max_chunks);
 	log->max_chunks = max_chunks;
-	atomic_flag_clear(&log->is_growing);
+	atomic_init(&log->is_growing, false);
 	atomic_store_explicit(&log->failed_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&log->nr_closed, 0, memory_order_relaxed);
 	return 0;
@@ -251,6 +258,23 @@ close_fd:
 		atomic_store_explicit(&log->header->nr_chunks, nr + more, memory_order_release);
 }
 
+static void await_growth(const struct vs_live_log *log, uint32_t before)
+{
+	static const struct timespec pause = {.tv_nsec = SLEEP_NS};
+	int saved = errno;
+
+	for (int i = 0; i < NR_YIELDS + NR_SLEEPS; i++) {
+		if (vs_live_log_get_nr_chunks(log) != before ||
+		    !atomic_load_explicit(&log->is_growing, memory_order_acquire))
+			break;
+		if (i < NR_YIELDS)
+			sched_yield();
+		else
+			nanosleep(&pause, NULL);
+	}
+	errno = saved;
+}
+
 bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 {
 	uint32_t before = vs_live_log_get_nr_chunks(log);
@@ -259,17 +283,16 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 
 	if (failed_ns && now_ns - failed_ns < RETRY_NS)
 		return false;
-	if (!atomic_flag_test_and_set_explicit(&log->is_growing, memory_order_acquire)) {
+	if (!atomic_exchange_explicit(&log->is_growing, true, memory_order_acquire)) {
 		grow(log, path);
 		if (vs_live_log_get_nr_chunks(log) == before)
 			failed_ns = now_ns;
 		else
 			failed_ns = 0;
 		atomic_store_explicit(&log->failed_ns, failed_ns, memory_order_relaxed);
-		atomic_flag_clear_explicit(&log->is_growing, memory_order_release);
+		atomic_store_explicit(&log->is_growing, false, memory_order_release);
 	} else {
-		for (int i = 0; i < NR_YIELDS && vs_live_log_get_nr_chunks(log) == before; i++)
-			sched_yield();
+		await_growth(log, before);
 	}
 	return vs_live_log_get_nr_chunks(log) > before;
 }

@@ -25,6 +25,9 @@
 
 #define NR_DEVICES 128u
 
+/* How often the log grows for one event. */
+#define NR_TRIES 4
+
 static struct vs_handles contexts;
 static _Atomic uint32_t last_context;
 static _Atomic uint64_t nr_forgotten_contexts;
@@ -48,7 +51,12 @@ static uint32_t padded(uint32_t size)
 static __attribute__((noinline)) struct vs_live_record *make_room(struct vs_thread_state *self,
 								  uint32_t size)
 {
-	return vs_session_make_room() ? vs_ring_begin(&self->ring, size) : NULL;
+	struct vs_live_record *record = NULL;
+
+	/* Other threads may take what there is before we do. */
+	for (int i = 0; i < NR_TRIES && !record && vs_session_make_room(); i++)
+		record = vs_ring_begin(&self->ring, size);
+	return record;
 }
 
 /* Room for a record of `size` bytes, stamped now, or NULL. */
