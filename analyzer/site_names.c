@@ -246,7 +246,7 @@ static void show_python(struct python_line *line, const struct vs_symbol *frame)
 		line->frames[line->nr_frames++] = *frame;
 }
 
-/* "torch::autograd::generated::MmBackward0::apply(...)" is the step MmBackward0. */
+/* "torch::autograd::generated::MmBackward0::apply" is the step MmBackward0. */
 static void find_step(struct python_line *line, const struct vs_symbol *frame)
 {
 	static const char before[] = "torch::autograd::";
@@ -254,9 +254,10 @@ static void find_step(struct python_line *line, const struct vs_symbol *frame)
 
 	if (line->step[0] || !start)
 		return;
-	end = strstr(start, "::apply(");
-	if (!end)
+	end = start + get_name_size(start);
+	if (!ends_with(start, (size_t)(end - start), "::apply"))
 		return;
+	end -= strlen("::apply");
 	for (name = end; name > start && name[-1] != ':'; name--)
 		;
 	snprintf(line->step, sizeof(line->step), "%.*s", (int)(end - name), name);

@@ -240,7 +240,7 @@ static void test_what_is_left_of_a_damaged_log_is_kept(void **state)
 	struct vs_fold_result result;
 	struct vs_pair_maker maker;
 	struct vs_reader_state before, after;
-	uint32_t nr_in_log, nr_readable;
+	uint32_t nr_in_log, nr_readable, gone = 0, damaged = 0;
 
 	(void)state;
 	make_pair(&maker, 10, 0, &nr_in_log);
@@ -250,12 +250,19 @@ static void test_what_is_left_of_a_damaged_log_is_kept(void **state)
 	 */
 	for (uint32_t i = 0; i < NR_CHUNKS; i++) {
 		struct vs_live_chunk *chunk = vs_pair_maker_get_chunk(&maker, i);
+		uint32_t ring = chunk->ring;
 
-		if (chunk->ring == 2 && maker.rings[2].chunk != i)
+		if (!ring)
+			continue;
+		if (!gone && maker.rings[ring].chunk != i) {
+			gone = ring;
 			chunk->ring = 0;
-		if (chunk->ring == 3 && maker.rings[3].chunk == i)
+		} else if (!damaged && ring != gone && maker.rings[ring].chunk == i) {
+			damaged = ring;
 			memset((uint8_t *)chunk + chunk->end / 2 / 8 * 8, 0xff, 64);
+		}
 	}
+	assert_true(gone && damaged);
 	vs_pair_maker_drop(&maker);
 	assert_int_equal(vs_fold_trace(maker.path), -VS_ERR_CORRUPT);
 	nr_readable = count_events(maker.path, &before);
