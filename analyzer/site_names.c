@@ -226,7 +226,7 @@ struct python_line {
 	struct vs_symbol frames[MAX_SHOWN];
 	int nr_frames;
 	bool has_own;                 /* frames are the user's own */
-	const char *inside;           /* what library function the user called, or NULL */
+	struct vs_symbol inside;      /* what of a library the user called; no function: nothing */
 	const struct vs_symbol *link; /* it was done for another thread; or NULL */
 	struct vs_symbol link_space;
 	char step[128]; /* of the backward pass, or empty */
@@ -238,7 +238,8 @@ static void show_python(struct python_line *line, const struct vs_symbol *frame)
 
 	if (!line->has_own && is_own) {
 		/* What has been shown so far is what it called. */
-		line->inside = line->nr_frames ? line->frames[0].function : NULL;
+		if (line->nr_frames)
+			line->inside = line->frames[0];
 		line->has_own = true;
 		line->nr_frames = 0;
 	}
@@ -311,7 +312,18 @@ static void append(char *out, size_t size, size_t *used, const char *text)
 		*used += (size_t)snprintf(out + *used, size - *used, "%s", text);
 }
 
-/* `[MmBackward0] backward of train.py:61 step < ...`, `train.py:60 step [Linear.forward] < ...` */
+/* Without what it is a part of: `Module.cuda`, not `Module.cuda.<locals>.<lambda>`. */
+static void put_inside(const struct vs_symbol *inside, char *out, size_t size, size_t *used)
+{
+	const char *part = strstr(inside->function, ".<locals>");
+	int length = (int)(part ? (size_t)(part - inside->function) : strlen(inside->function));
+
+	if (*used < size)
+		*used += (size_t)snprintf(out + *used, size - *used, " [%.*s:%" PRIu32 "]", length,
+					  inside->function, inside->line);
+}
+
+/* `MmBackward0 in backward of train.py:61 step < ...`, `train.py:60 step [relu:1704] < ...` */
 static void put_python(const struct python_line *line, char *out, size_t size, int max_frames)
 {
 	size_t used = 0;
@@ -329,11 +341,8 @@ static void put_python(const struct python_line *line, char *out, size_t size, i
 			append(out, size, &used, " < ");
 		if (used < size)
 			used += put_frame(&line->frames[i], out + used, size - used);
-		if (!i && line->inside && !line->link) {
-			append(out, size, &used, " [");
-			append(out, size, &used, line->inside);
-			append(out, size, &used, "]");
-		}
+		if (!i && line->inside.function && !line->link)
+			put_inside(&line->inside, out, size, &used);
 	}
 }
 
