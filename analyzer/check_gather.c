@@ -21,8 +21,8 @@ struct gathering {
 	struct vs_check_facts *facts;
 	struct vs_id_map threads; /* struct thread */
 	struct vs_check_totals totals;
-	uint64_t last_ns;         /* latest time so far */
-	bool is_unmatched;        /* the record that is being replayed frees something unknown */
+	uint64_t last_ns;  /* latest time so far */
+	bool is_unmatched; /* the record that is being replayed frees something unknown */
 };
 
 static struct gathering *gathering_of(struct vs_observer *self)

@@ -18,8 +18,8 @@ struct vs_failure {
 	uint64_t total_size; /* 0: not known */
 	uint32_t error;
 	uint32_t thread;
-	uint32_t text;       /* name: what the pool said, VS_NO_ID if nothing */
-	uint64_t driver_size;                     /* a pool's: what it asked of the driver, or 0 */
+	uint32_t text;        /* name: what the pool said, VS_NO_ID if nothing */
+	uint64_t driver_size; /* a pool's: what it asked of the driver, or 0 */
 	const struct vs_replay_pool *driver_pool; /* that was asked in the end; NULL: none was */
 };
 

@@ -88,9 +88,9 @@ static void put_cause(struct vs_story *story, const struct vs_device_state *stat
 	vs_story_put_json_instant(story, "at", &failure->at);
 	vs_json_put_number(json, "requested_bytes", failure->size);
 	vs_json_put_text(json, "pool", state->oom->pool ? state->oom->pool->name : NULL);
-	vs_json_put_text(json, "text",
-			 vs_definitions_get_name(&story->analysis.replay->definitions,
-						 failure->text));
+	vs_json_put_text(
+		json, "text",
+		vs_definitions_get_name(&story->analysis.replay->definitions, failure->text));
 	if (cause->is_free_known)
 		vs_json_put_number(json, "free_bytes", cause->free_size);
 	else

@@ -266,8 +266,8 @@ static int put_asker(struct vs_story *story, const struct vs_failure_group *grou
 /* What the pool itself said, in its own words. */
 static void put_words(struct vs_story *story, const struct vs_failure_group *group)
 {
-	const char *text = vs_definitions_get_name(&story->analysis.replay->definitions,
-						   group->last_oom.text);
+	const char *text =
+		vs_definitions_get_name(&story->analysis.replay->definitions, group->last_oom.text);
 	struct vs_text_line line = {0};
 
 	if (!text)

@@ -17,7 +17,8 @@ VS_MUST_CHECK int vs_names_init(void);
 /* The number of a text, a new one if need be; 0 when the table is full. */
 uint32_t vs_names_get(const char *text);
 
-/* A number that is nobody else's, for a text that is defined once and that nobody looks for again. */
+/* A number that is nobody else's, for a text that is defined once and that nobody looks for again.
+ */
 uint32_t vs_names_take_number(void);
 
 /* The text of a number that vs_names_get gave. */

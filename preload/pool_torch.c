@@ -35,8 +35,8 @@ struct totals {
  * atomic all the same, so that a caller who knows nothing of that does no harm.
  */
 static struct pool {
-	_Atomic uint32_t number; /* VS_NO_ID: not yet */
-	_Atomic uint32_t told_in; /* recording that has totals to count on from */
+	_Atomic uint32_t number;    /* VS_NO_ID: not yet */
+	_Atomic uint32_t told_in;   /* recording that has totals to count on from */
 	_Atomic uint64_t allocated; /* as they follow from the trace */
 	_Atomic uint64_t reserved;
 	_Atomic uint32_t nr_silent; /* events since it was last said */
@@ -60,7 +60,8 @@ static struct pool *get_pool(struct vs_thread *self, struct device device)
 
 	if (index >= NR_DEVICES)
 		return NULL;
-	if (__builtin_expect(!atomic_load_explicit(&pools[index].number, memory_order_relaxed), 0) &&
+	if (__builtin_expect(!atomic_load_explicit(&pools[index].number, memory_order_relaxed),
+			     0) &&
 	    create_pool(self, index) == VS_NO_ID)
 		return NULL;
 	return &pools[index];

@@ -16,9 +16,10 @@
 #include "modules.h"
 #include "names.h"
 #include "pools.h"
-#include "python_merge.h"
+#include "recorder_define.h"
 #include "session.h"
 #include "stack.h"
+#include "stack_number.h"
 #include "stack_table.h"
 #include "thread.h"
 #include "torch_engine.h"
@@ -84,8 +85,7 @@ static inline __attribute__((always_inline)) bool put_event(struct vs_thread_sta
 	return true;
 }
 
-/* A definition; without it, the event that needs it cannot be kept, nor needs any other. */
-static bool define(struct vs_thread_state *self, const struct vs_record *definition)
+bool vs_recorder_define(struct vs_thread_state *self, const struct vs_record *definition)
 {
 	struct vs_live_record *record;
 	uint32_t size;
@@ -122,7 +122,7 @@ static bool open_ring(struct vs_thread_state *self, struct vs_live_log *log)
 	record.thread_name.name.bytes = name;
 	record.thread_name.name.size = (uint32_t)strlen(name);
 	/* The first of its ring, which has room for it. */
-	return define(self, &record);
+	return vs_recorder_define(self, &record);
 }
 
 /* What this recording does not know yet of the process. */
@@ -132,7 +132,7 @@ static void define_facts(struct vs_thread_state *self)
 	uint32_t i = 0;
 
 	for (; vs_facts_next_undefined(vs_lifecycle_recording(), &i, &record.fact); i++)
-		if (define(self, &record))
+		if (vs_recorder_define(self, &record))
 			vs_facts_set_defined(i, vs_lifecycle_recording());
 }
 
@@ -250,7 +250,7 @@ static __attribute__((noinline)) void define_name(struct vs_thread_state *self, 
 	struct vs_record record = {.type = VS_RECORD_NAME, .name.id = number};
 
 	record.name.text = vs_names_text(number);
-	if (define(self, &record))
+	if (vs_recorder_define(self, &record))
 		vs_names_set_defined(number, vs_lifecycle_recording());
 }
 
@@ -265,7 +265,7 @@ static __attribute__((noinline)) void define_pool(struct vs_thread_state *self, 
 {
 	struct vs_record record = {.type = VS_RECORD_POOL};
 
-	if (vs_pools_get(number, &record.pool) && define(self, &record))
+	if (vs_pools_get(number, &record.pool) && vs_recorder_define(self, &record))
 		vs_pools_set_defined(number, vs_lifecycle_recording());
 }
 
@@ -276,205 +276,10 @@ static uint32_t use_pool(struct vs_thread *thread, uint32_t number)
 	return number;
 }
 
-static void define_modules(struct vs_thread_state *self, const struct vs_stack *stack)
-{
-	struct vs_record record = {.type = VS_RECORD_MODULE};
-
-	for (uint32_t i = 0; i < stack->nr_frames && !self->is_short; i++) {
-		if (vs_frame_is_special(stack->frames[i]))
-			continue;
-		/* A return address may be the first one behind its function's module. */
-		if (!vs_modules_describe(stack->frames[i] - 1, &record.module, self->scratch->path,
-					 sizeof(self->scratch->path)))
-			continue;
-		if (define(self, &record))
-			vs_modules_add(&record.module);
-		else
-			vs_modules_give_back(&record.module);
-	}
-}
-
-static __attribute__((noinline)) uint32_t define_stack(struct vs_thread_state *self,
-						       const struct vs_stack_table_key *key,
-						       const struct vs_stack *stack)
-{
-	struct vs_record record = {.type = VS_RECORD_STACK, .stack = *stack};
-
-	record.stack.id = self->spare_stack ? self->spare_stack : vs_stack_table_new_number();
-	if (record.stack.id == VS_NO_ID)
-		return VS_NO_ID;
-	self->spare_stack = record.stack.id;
-	define_modules(self, stack);
-	if (self->is_short || !define(self, &record))
-		return VS_NO_ID;
-	self->spare_stack = VS_NO_ID;
-	vs_stack_table_add(key, &record.stack);
-	return record.stack.id;
-}
-
-static bool define_lines(struct vs_thread_state *self, uint32_t number,
-			 const struct vs_python_code *code)
-{
-	struct vs_record record = {.type = VS_RECORD_CODE_LINES, .code_lines.id = number};
-	uint32_t size = code->record.lines_size;
-
-	for (uint32_t offset = 0; offset < size; offset += VS_PYTHON_LINES_PART) {
-		uint32_t rest = size - offset;
-
-		record.code_lines.offset = offset;
-		record.code_lines.bytes.bytes = code->lines + offset;
-		record.code_lines.bytes.size =
-			rest < VS_PYTHON_LINES_PART ? rest : VS_PYTHON_LINES_PART;
-		if (!define(self, &record))
-			return false;
-	}
-	return true;
-}
-
-/* The number of a code object that is executed by this thread, or 0. */
-static uint32_t use_code(struct vs_thread_state *self, uintptr_t address)
-{
-	struct vs_python_code_memo *memo = &self->scratch->python.codes;
-	struct vs_python_code *code = &self->scratch->python.code;
-	struct vs_record record = {.type = VS_RECORD_CODE};
-	uint32_t era = vs_lifecycle_recording();
-	uint32_t number = vs_python_code_recall(memo, address, era);
-
-	if (number != VS_NO_ID)
-		return number;
-	if (!vs_python_code_read(code, address)) {
-		vs_python_give_up("a frame has no code that makes sense");
-		return VS_NO_ID;
-	}
-	number = vs_python_code_find(code);
-	if (number == VS_NO_ID) {
-		number = vs_python_code_new_number();
-		record.code = code->record;
-		record.code.id = number;
-		if (number == VS_NO_ID || !define(self, &record) ||
-		    !define_lines(self, number, code))
-			return VS_NO_ID;
-		vs_python_code_add(code, number);
-	}
-	vs_python_code_remember(memo, address, era, number);
-	return number;
-}
-
-/* The frames of Python of this thread, as a stack has them; *is_deep: there are more. */
-static uint32_t get_python(struct vs_thread_state *self, bool *is_deep)
-{
-	struct vs_thread_python *python = &self->scratch->python;
-	uint32_t nr = vs_python_walk(python->frames, VS_PYTHON_MAX_FRAMES, is_deep);
-
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t number = use_code(self, python->frames[i].code);
-
-		python->words[i] = vs_frame_make_python(number, python->frames[i].instruction);
-		python->ends_call[i] = python->frames[i].ends_call;
-	}
-	return nr;
-}
-
-/* Puts the frames of Python into the stack, if there are any. */
-static void add_python(struct vs_thread_state *self, struct vs_stack *stack)
-{
-	struct vs_thread_python *python = &self->scratch->python;
-	struct vs_python_merge merge = {
-		.native = stack->frames,
-		.is_evaluator = python->is_evaluator,
-		.nr_native = stack->nr_frames,
-		.is_whole = !stack->is_cut && !stack->is_deep,
-		.python = python->words,
-		.ends_call = python->ends_call,
-	};
-	bool is_deep;
-
-	merge.nr_python = get_python(self, &is_deep);
-	if (!merge.nr_python)
-		return;
-	for (uint32_t i = 0; i < merge.nr_native; i++)
-		python->is_evaluator[i] = vs_python_is_evaluator(stack->frames[i]);
-	stack->nr_frames = vs_python_merge(&merge, python->merged, VS_STACK_MAX);
-	stack->frames = python->merged;
-	stack->is_deep = stack->is_deep || is_deep || stack->nr_frames > VS_STACK_MAX;
-	stack->is_cut = stack->is_cut && !stack->is_deep;
-	if (stack->nr_frames > VS_STACK_MAX)
-		stack->nr_frames = VS_STACK_MAX;
-}
-
-/* Puts the frames of the call under it that this thread works for, if it does. */
-static void add_link(struct vs_thread_state *self, struct vs_stack *stack)
-{
-	uint64_t *merged = self->scratch->python.merged;
-
-	if (!atomic_load_explicit(&vs_delegation_active, memory_order_relaxed) || stack->is_cut ||
-	    stack->is_deep || !vs_torch_engine_is_worker(stack->frames, stack->nr_frames))
-		return;
-	if (stack->frames != merged)
-		memcpy(merged, stack->frames, stack->nr_frames * sizeof(*merged));
-	stack->frames = merged;
-	stack->nr_frames +=
-		vs_delegation_get(merged + stack->nr_frames, VS_STACK_MAX - stack->nr_frames);
-}
-
-/* The number of the stack, by its frames; *epoch: the one it is valid in. */
-static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self, uint32_t *epoch)
-{
-	struct vs_stack_table_key key;
-	struct vs_stack stack;
-	uint32_t number;
-
-	vs_stack_capture(self, &stack);
-	if (stack.nr_frames == 0)
-		return VS_NO_ID;
-	vs_python_check();
-	if (atomic_load_explicit(&vs_python_is_ready, memory_order_acquire)) {
-		add_python(self, &stack);
-		add_link(self, &stack);
-	}
-	number = vs_stack_table_find(&key, &stack);
-	*epoch = key.epoch;
-	return number != VS_NO_ID ? number : define_stack(self, &key, &stack);
-}
-
-/* The stack of the outermost hook; captured once for all events of it. */
-static uint32_t use_stack(struct vs_thread *thread)
-{
-	struct vs_thread_state *self = (struct vs_thread_state *)thread;
-	struct vs_unwind_path path;
-	uint32_t epoch, found_epoch = 0;
-	uint64_t era;
-	bool is_recalled, has_python;
-
-	/* The stack of an event that is lost already would only use up a number. */
-	if (thread->stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short)
-		return thread->stack;
-	/* Before the walk: what is unloaded during it makes the number one of the past. */
-	epoch = vs_stack_table_get_epoch();
-	era = (uint64_t)vs_lifecycle_recording() << 32 | epoch;
-	is_recalled = vs_stack_recall(self, &path);
-	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
-	if (has_python && is_recalled) {
-		vs_python_recall(&path);
-		vs_delegation_recall(&path);
-	}
-	if (__builtin_expect(is_recalled, 1))
-		thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
-	if (__builtin_expect(thread->stack != VS_NO_ID, 1))
-		return thread->stack;
-	thread->stack = get_stack(self, &found_epoch);
-	/* What became ready, or was given up, meanwhile: the path is not that of the stack. */
-	if (has_python != atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
-		return thread->stack;
-	if (is_recalled && thread->stack != VS_NO_ID && found_epoch == epoch)
-		vs_stack_memo_add(&self->scratch->stacks, &path, era, thread->stack);
-	return thread->stack;
-}
-
 /* Who gave memory back is rarely asked, and costs as much as who took it. */
 static uint32_t use_free_stack(struct vs_thread *thread)
 {
-	return vs_lifecycle_settings()->free_stacks ? use_stack(thread) : VS_NO_ID;
+	return vs_lifecycle_settings()->free_stacks ? vs_stack_number_get(thread) : VS_NO_ID;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -502,7 +307,7 @@ void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uin
 		.size = size,
 		.pool = use_pool(self, pool),
 		.context = context,
-		.stack = use_stack(self),
+		.stack = vs_stack_number_get(self),
 		.api = use_name(self, self->api),
 	};
 	write_event(self, VS_RECORD_ALLOC, &event, sizeof(event));
@@ -553,7 +358,7 @@ void vs_recorder_add_failure(struct vs_thread *self, enum vs_memory_kind kind, u
 		.free_size = free_size,
 		.total_size = total_size,
 		.pool = use_pool(self, pool),
-		.stack = use_stack(self),
+		.stack = vs_stack_number_get(self),
 		.api = use_name(self, self->api),
 	};
 	write_event(self, VS_RECORD_ALLOC_FAILED, &event, sizeof(event));
@@ -660,7 +465,7 @@ void vs_recorder_define_device(uint32_t device, const char *name, uint64_t total
 		.name = {.bytes = name, .size = (uint32_t)strlen(name)},
 	};
 	memcpy(record.device.uuid, uuid, sizeof(record.device.uuid));
-	if (define(self, &record))
+	if (vs_recorder_define(self, &record))
 		atomic_store_explicit(&device_defined_in[device], vs_lifecycle_recording(),
 				      memory_order_release);
 	leave(self);
@@ -738,7 +543,7 @@ void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t addre
 		.pool = use_pool(self, pool),
 		.address = address,
 		.size = size,
-		.stack = use_stack(self),
+		.stack = vs_stack_number_get(self),
 	};
 	write_event(self, VS_RECORD_BLOCK_ALLOC, &event, sizeof(event));
 }
@@ -766,7 +571,7 @@ void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size
 	if (!enter(self))
 		return;
 	event = (struct vs_block_failed){
-		.pool = use_pool(self, pool), .size = size, .stack = use_stack(self)};
+		.pool = use_pool(self, pool), .size = size, .stack = vs_stack_number_get(self)};
 	write_event(self, VS_RECORD_BLOCK_FAILED, &event, sizeof(event));
 }
 
@@ -787,7 +592,7 @@ void vs_recorder_quote_failure(struct vs_thread *self, uint32_t pool, const char
 		.size = size < VS_RECORDER_TEXT_MAX ? (uint32_t)size : VS_RECORDER_TEXT_MAX,
 	};
 	/* Used once, so it need not be in the table of names. */
-	define(state, &name);
+	vs_recorder_define(state, &name);
 	event = (struct vs_block_failed_text){.pool = use_pool(self, pool), .name = name.name.id};
 	write_event(self, VS_RECORD_BLOCK_FAILED_TEXT, &event, sizeof(event));
 }
@@ -871,7 +676,7 @@ uint32_t vs_recorder_begin_call(struct vs_thread *thread, const void *frame)
 	if (atomic_load_explicit(&vs_python_is_ready, memory_order_acquire) &&
 	    scratch->nr_calls < VS_THREAD_MAX_CALLS) {
 		vs_stack_capture(self, &stack);
-		nr_frames = get_python(self, &is_deep);
+		nr_frames = vs_stack_number_get_python(self, &is_deep);
 		if (self->is_short)
 			nr_frames = 0; /* frames that nobody can resolve */
 		call = vs_delegation_begin(

@@ -39,9 +39,9 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *argument)
 	(void)size;
 	for (unsigned i = 0; i < info->dlpi_phnum && !search->function; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC &&
-		    vs_loaded_object_at((const void *)(info->dlpi_addr +
-						       info->dlpi_phdr[i].p_vaddr),
-					&object) &&
+		    vs_loaded_object_at(
+			    (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+			    &object) &&
 		    object.map != search->own)
 			search->function = vs_loaded_object_get_function(&object, search->name);
 	return search->function != NULL;
@@ -154,8 +154,9 @@ static void tell_facts(const char *library, const char *version, const char *typ
 		vs_recorder_add_fact("torch.blocks",
 				     version[0] ? "recorded" : "recorded, version not checked");
 	else
-		vs_recorder_add_fact("torch.blocks", found == OFF ? "off: --no-pools"
-								  : "off: this release is not known");
+		vs_recorder_add_fact("torch.blocks", found == OFF
+							     ? "off: --no-pools"
+							     : "off: this release is not known");
 }
 
 /* Whoever finds out first says it; another thread that asks meanwhile finds the same. */

@@ -1,0 +1,214 @@
+#include "stack_number.h"
+
+#include <string.h>
+
+#include "delegation.h"
+#include "lifecycle.h"
+#include "modules.h"
+#include "python_merge.h"
+#include "recorder_define.h"
+#include "stack.h"
+#include "stack_table.h"
+#include "torch_engine.h"
+
+/* ---- What a stack refers to -------------------------------------------------------------------
+ */
+
+static void define_modules(struct vs_thread_state *self, const struct vs_stack *stack)
+{
+	struct vs_record record = {.type = VS_RECORD_MODULE};
+
+	for (uint32_t i = 0; i < stack->nr_frames && !self->is_short; i++) {
+		if (vs_frame_is_special(stack->frames[i]))
+			continue;
+		/* A return address may be the first one behind its function's module. */
+		if (!vs_modules_describe(stack->frames[i] - 1, &record.module, self->scratch->path,
+					 sizeof(self->scratch->path)))
+			continue;
+		if (vs_recorder_define(self, &record))
+			vs_modules_add(&record.module);
+		else
+			vs_modules_give_back(&record.module);
+	}
+}
+
+static __attribute__((noinline)) uint32_t define_stack(struct vs_thread_state *self,
+						       const struct vs_stack_table_key *key,
+						       const struct vs_stack *stack)
+{
+	struct vs_record record = {.type = VS_RECORD_STACK, .stack = *stack};
+
+	record.stack.id = self->spare_stack ? self->spare_stack : vs_stack_table_new_number();
+	if (record.stack.id == VS_NO_ID)
+		return VS_NO_ID;
+	self->spare_stack = record.stack.id;
+	define_modules(self, stack);
+	if (self->is_short || !vs_recorder_define(self, &record))
+		return VS_NO_ID;
+	self->spare_stack = VS_NO_ID;
+	vs_stack_table_add(key, &record.stack);
+	return record.stack.id;
+}
+
+/* ---- Python -----------------------------------------------------------------------------------
+ */
+
+static bool define_lines(struct vs_thread_state *self, uint32_t number,
+			 const struct vs_python_code *code)
+{
+	struct vs_record record = {.type = VS_RECORD_CODE_LINES, .code_lines.id = number};
+	uint32_t size = code->record.lines_size;
+
+	for (uint32_t offset = 0; offset < size; offset += VS_PYTHON_LINES_PART) {
+		uint32_t rest = size - offset;
+
+		record.code_lines.offset = offset;
+		record.code_lines.bytes.bytes = code->lines + offset;
+		record.code_lines.bytes.size =
+			rest < VS_PYTHON_LINES_PART ? rest : VS_PYTHON_LINES_PART;
+		if (!vs_recorder_define(self, &record))
+			return false;
+	}
+	return true;
+}
+
+/* The number of a code object that is executed by this thread, or 0. */
+static uint32_t use_code(struct vs_thread_state *self, uintptr_t address)
+{
+	struct vs_python_code_memo *memo = &self->scratch->python.codes;
+	struct vs_python_code *code = &self->scratch->python.code;
+	struct vs_record record = {.type = VS_RECORD_CODE};
+	uint32_t era = vs_lifecycle_recording();
+	uint32_t number = vs_python_code_recall(memo, address, era);
+
+	if (number != VS_NO_ID)
+		return number;
+	if (!vs_python_code_read(code, address)) {
+		vs_python_give_up("a frame has no code that makes sense");
+		return VS_NO_ID;
+	}
+	number = vs_python_code_find(code);
+	if (number == VS_NO_ID) {
+		number = vs_python_code_new_number();
+		record.code = code->record;
+		record.code.id = number;
+		if (number == VS_NO_ID || !vs_recorder_define(self, &record) ||
+		    !define_lines(self, number, code))
+			return VS_NO_ID;
+		vs_python_code_add(code, number);
+	}
+	vs_python_code_remember(memo, address, era, number);
+	return number;
+}
+
+uint32_t vs_stack_number_get_python(struct vs_thread_state *self, bool *is_deep)
+{
+	struct vs_thread_python *python = &self->scratch->python;
+	uint32_t nr = vs_python_walk(python->frames, VS_PYTHON_MAX_FRAMES, is_deep);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t number = use_code(self, python->frames[i].code);
+
+		python->words[i] = vs_frame_make_python(number, python->frames[i].instruction);
+		python->ends_call[i] = python->frames[i].ends_call;
+	}
+	return nr;
+}
+
+/* Puts the frames of Python into the stack, if there are any. */
+static void add_python(struct vs_thread_state *self, struct vs_stack *stack)
+{
+	struct vs_thread_python *python = &self->scratch->python;
+	struct vs_python_merge merge = {
+		.native = stack->frames,
+		.is_evaluator = python->is_evaluator,
+		.nr_native = stack->nr_frames,
+		.is_whole = !stack->is_cut && !stack->is_deep,
+		.python = python->words,
+		.ends_call = python->ends_call,
+	};
+	bool is_deep;
+
+	merge.nr_python = vs_stack_number_get_python(self, &is_deep);
+	if (!merge.nr_python)
+		return;
+	for (uint32_t i = 0; i < merge.nr_native; i++)
+		python->is_evaluator[i] = vs_python_is_evaluator(stack->frames[i]);
+	stack->nr_frames = vs_python_merge(&merge, python->merged, VS_STACK_MAX);
+	stack->frames = python->merged;
+	stack->is_deep = stack->is_deep || is_deep || stack->nr_frames > VS_STACK_MAX;
+	stack->is_cut = stack->is_cut && !stack->is_deep;
+	if (stack->nr_frames > VS_STACK_MAX)
+		stack->nr_frames = VS_STACK_MAX;
+}
+
+/* Puts the frames of the call under it that this thread works for, if it does. */
+static void add_link(struct vs_thread_state *self, struct vs_stack *stack)
+{
+	uint64_t *merged = self->scratch->python.merged;
+
+	if (!atomic_load_explicit(&vs_delegation_active, memory_order_relaxed) || stack->is_cut ||
+	    stack->is_deep || !vs_torch_engine_is_worker(stack->frames, stack->nr_frames))
+		return;
+	if (stack->frames != merged)
+		memcpy(merged, stack->frames, stack->nr_frames * sizeof(*merged));
+	stack->frames = merged;
+	stack->nr_frames +=
+		vs_delegation_get(merged + stack->nr_frames, VS_STACK_MAX - stack->nr_frames);
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------------
+ */
+
+/* The number of the stack, by its frames; *epoch: the one it is valid in. */
+static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self, uint32_t *epoch)
+{
+	struct vs_stack_table_key key;
+	struct vs_stack stack;
+	uint32_t number;
+
+	vs_stack_capture(self, &stack);
+	if (stack.nr_frames == 0)
+		return VS_NO_ID;
+	vs_python_check();
+	if (atomic_load_explicit(&vs_python_is_ready, memory_order_acquire)) {
+		add_python(self, &stack);
+		add_link(self, &stack);
+	}
+	number = vs_stack_table_find(&key, &stack);
+	*epoch = key.epoch;
+	return number != VS_NO_ID ? number : define_stack(self, &key, &stack);
+}
+
+uint32_t vs_stack_number_get(struct vs_thread *thread)
+{
+	struct vs_thread_state *self = (struct vs_thread_state *)thread;
+	struct vs_unwind_path path;
+	uint32_t epoch, found_epoch = 0;
+	uint64_t era;
+	bool is_recalled, has_python;
+
+	/* The stack of an event that is lost already would only use up a number. */
+	if (thread->stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short)
+		return thread->stack;
+	/* Before the walk: what is unloaded during it makes the number one of the past. */
+	epoch = vs_stack_table_get_epoch();
+	era = (uint64_t)vs_lifecycle_recording() << 32 | epoch;
+	is_recalled = vs_stack_recall(self, &path);
+	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
+	if (has_python && is_recalled) {
+		vs_python_recall(&path);
+		vs_delegation_recall(&path);
+	}
+	if (__builtin_expect(is_recalled, 1))
+		thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
+	if (__builtin_expect(thread->stack != VS_NO_ID, 1))
+		return thread->stack;
+	thread->stack = get_stack(self, &found_epoch);
+	/* What became ready, or was given up, meanwhile: the path is not that of the stack. */
+	if (has_python != atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
+		return thread->stack;
+	if (is_recalled && thread->stack != VS_NO_ID && found_epoch == epoch)
+		vs_stack_memo_add(&self->scratch->stacks, &path, era, thread->stack);
+	return thread->stack;
+}
