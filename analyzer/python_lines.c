@@ -8,8 +8,7 @@ static uint32_t as_line(int64_t line)
 	return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
-/* ---- Up to 3.9: pairs of (bytes of code, lines) ------------------------------------------------
- */
+/* ---- Up to 3.9: pairs of (bytes of code, lines) --------------------------------------------- */
 
 static uint32_t find_in_lnotab(uint32_t first_line, const uint8_t *table, size_t size,
 			       uint64_t offset)
@@ -26,8 +25,7 @@ static uint32_t find_in_lnotab(uint32_t first_line, const uint8_t *table, size_t
 	return as_line(line);
 }
 
-/* ---- 3.10: the same, but the lines come first, and -128 is none --------------------------------
- */
+/* ---- 3.10: the same, but the lines come first, and -128 is none ----------------------------- */
 
 #define NO_LINE (-128)
 
@@ -49,8 +47,7 @@ static uint32_t find_in_linetable(uint32_t first_line, const uint8_t *table, siz
 	return 0;
 }
 
-/* ---- Since 3.11: locations ---------------------------------------------------------------------
- */
+/* ---- Since 3.11: locations ------------------------------------------------------------------ */
 
 /* Kinds of entries: bits 3 to 6 of their first byte. Those below are of one line: none moves it. */
 enum {

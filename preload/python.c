@@ -4,6 +4,8 @@
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "loaded_object.h"
 #include "message.h"
@@ -51,8 +53,7 @@ void vs_python_give_up(const char *reason)
 	vs_message_print("no Python lines in stacks: ", reason, NULL);
 }
 
-/* ---- Finding an interpreter -------------------------------------------------------------------
- */
+/* ---- Finding an interpreter ----------------------------------------------------------------- */
 
 struct search {
 	struct vs_loaded_object object;
@@ -131,6 +132,11 @@ static const char *read_interpreter(const struct vs_loaded_object *object)
 	}
 	vs_python.get_thread_state = (void *(*)(void))vs_loaded_object_get_function(
 		object, "PyGILState_GetThisThreadState");
+	vs_python.is_ending =
+		(int (*)(void))vs_loaded_object_get_function(object, "Py_IsFinalizing");
+	if (!vs_python.is_ending)
+		vs_python.is_ending =
+			(int (*)(void))vs_loaded_object_get_function(object, "_Py_IsFinalizing");
 	vs_python.code_type = get_data(object, "PyCode_Type");
 	vs_python.text_type = get_data(object, "PyUnicode_Type");
 	vs_python.bytes_type = get_data(object, "PyBytes_Type");
@@ -143,8 +149,17 @@ static const char *read_interpreter(const struct vs_loaded_object *object)
 	return NULL;
 }
 
-/* ---- Are they what we take them for? -----------------------------------------------------------
+/* ---- Are they what we take them for? -------------------------------------------------------- */
+
+/*
+ * An interpreter that ends frees the states of threads that it leaves behind (3.12), and does not
+ * tell them. The one that ends it is the first thread.
  */
+static bool is_left_behind(void)
+{
+	return vs_python.is_ending && __builtin_expect(vs_python.is_ending(), 0) &&
+	       syscall(SYS_gettid) != getpid();
+}
 
 static bool has_type(uintptr_t object, uintptr_t type)
 {
@@ -164,10 +179,12 @@ static bool is_code(const struct vs_python_layout *layout, uintptr_t code)
 /* 1: all frames of this thread are sound; 0: it has none; -1: they are not what they should be. */
 static int check_frames(const struct vs_python_layout *layout)
 {
-	uintptr_t thread = (uintptr_t)vs_python.get_thread_state();
-	uintptr_t frame;
+	uintptr_t thread, frame;
 	uint32_t nr = 0;
 
+	if (is_left_behind())
+		return 0;
+	thread = (uintptr_t)vs_python.get_thread_state();
 	if (!thread)
 		return 0;
 	if (!vs_unwind_memory_is_readable(thread, 256))
@@ -237,8 +254,7 @@ void vs_python_check(void)
 				  "version");
 }
 
-/* ---- The frames of this thread -----------------------------------------------------------------
- */
+/* ---- The frames of this thread -------------------------------------------------------------- */
 
 VS_UNWIND_UNWATCHED static uint32_t get_instruction(const struct vs_python_layout *layout,
 						    uintptr_t frame, uintptr_t code)
@@ -259,8 +275,11 @@ VS_UNWIND_UNWATCHED static uint32_t get_instruction(const struct vs_python_layou
 
 static uintptr_t get_first(const struct vs_python_layout *layout)
 {
-	uintptr_t thread = (uintptr_t)vs_python.get_thread_state();
+	uintptr_t thread;
 
+	if (is_left_behind())
+		return 0;
+	thread = (uintptr_t)vs_python.get_thread_state();
 	return thread ? vs_python_get_innermost(layout, thread) : 0;
 }
 

@@ -33,6 +33,7 @@ struct vs_python_frame {
 struct vs_python {
 	struct vs_python_layout layout;
 	void *(*get_thread_state)(void);
+	int (*is_ending)(void); /* NULL: it cannot be asked */
 	uintptr_t code_type;
 	uintptr_t text_type;
 	uintptr_t bytes_type;

@@ -20,8 +20,7 @@ void vs_python_code_clear(void)
 	atomic_store_explicit(&last_number, 0, memory_order_relaxed);
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------
- */
+/* ---- Reading -------------------------------------------------------------------------------- */
 
 /* All that is loaded here can be: the checks ask the kernel. */
 static bool is_object(uintptr_t object, uintptr_t type, uintptr_t size)
@@ -145,8 +144,7 @@ bool vs_python_code_read(struct vs_python_code *code, uintptr_t address)
 	return true;
 }
 
-/* ---- Numbers ----------------------------------------------------------------------------------
- */
+/* ---- Numbers -------------------------------------------------------------------------------- */
 
 uint32_t vs_python_code_find(const struct vs_python_code *code)
 {
@@ -168,8 +166,7 @@ void vs_python_code_add(const struct vs_python_code *code, uint32_t number)
 	vs_intern_add(&table, code->hash[1], code->hash, sizeof(code->hash), number);
 }
 
-/* ---- What a thread remembers ------------------------------------------------------------------
- */
+/* ---- What a thread remembers ---------------------------------------------------------------- */
 
 VS_UNWIND_UNWATCHED static uint64_t get_fingerprint(uintptr_t code)
 {

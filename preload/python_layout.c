@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* ---- Releases without a table of their own ----------------------------------------------------
- */
+/* ---- Releases without a table of their own -------------------------------------------------- */
 
 static const struct vs_python_layout releases[] = {
 	{
@@ -95,8 +94,7 @@ static const struct vs_python_layout releases[] = {
 	},
 };
 
-/* ---- _Py_DebugOffsets --------------------------------------------------------------------------
- */
+/* ---- _Py_DebugOffsets ----------------------------------------------------------------------- */
 
 #define COOKIE "xdebugpy"
 
@@ -167,8 +165,7 @@ static enum vs_python_verdict read_table(struct vs_python_layout *layout, uint32
 	return VS_PYTHON_KNOWN;
 }
 
-/* ---- Any of them -------------------------------------------------------------------------------
- */
+/* ---- Any of them ---------------------------------------------------------------------------- */
 
 enum vs_python_verdict vs_python_layout_get(struct vs_python_layout *layout, uint32_t version,
 					    const void *runtime)

@@ -11,8 +11,7 @@
 #include "stack_table.h"
 #include "torch_engine.h"
 
-/* ---- What a stack refers to -------------------------------------------------------------------
- */
+/* ---- What a stack refers to ----------------------------------------------------------------- */
 
 static void define_modules(struct vs_thread_state *self, const struct vs_stack *stack)
 {
@@ -50,8 +49,7 @@ static __attribute__((noinline)) uint32_t define_stack(struct vs_thread_state *s
 	return record.stack.id;
 }
 
-/* ---- Python -----------------------------------------------------------------------------------
- */
+/* ---- Python --------------------------------------------------------------------------------- */
 
 static bool define_lines(struct vs_thread_state *self, uint32_t number,
 			 const struct vs_python_code *code)
@@ -157,8 +155,7 @@ static void add_link(struct vs_thread_state *self, struct vs_stack *stack)
 		vs_delegation_get(merged + stack->nr_frames, VS_STACK_MAX - stack->nr_frames);
 }
 
-/* ---- Numbers ----------------------------------------------------------------------------------
- */
+/* ---- Numbers -------------------------------------------------------------------------------- */
 
 /* The number of the stack, by its frames; *epoch: the one it is valid in. */
 static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self, uint32_t *epoch)
