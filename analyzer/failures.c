@@ -22,6 +22,9 @@ struct failure_thread {
 	struct open_failure *open; /* oldest first */
 	size_t nr_open;
 	size_t open_capacity;
+	struct vs_failure_group **recovered; /* since a pool last served it: may yet be undone */
+	size_t nr_recovered;
+	size_t recovered_capacity;
 	const struct vs_replay_pool *failed_pool; /* its latest pool request failed */
 	uint64_t failed_size;
 	struct vs_failure_group *failed_group; /* of that request, until a pool serves one */
@@ -192,20 +195,33 @@ static int on_alloc_failed(struct vs_failures *failures, struct failure_thread *
 	return add_open(thread, &open);
 }
 
-static void on_alloc(struct failure_thread *thread, const struct vs_replay *replay,
-		     const struct vs_alloc *alloc)
+static int recover(struct failure_thread *thread, struct open_failure *open)
+{
+	struct vs_failure_group *group = open->group;
+	int err = 0;
+
+	group->nr_recovered++;
+	drop(thread, open);
+	if (thread->nr_recovered < MAX_RECENT)
+		err = VS_GROW(thread->recovered, thread->recovered_capacity,
+			      thread->nr_recovered + 1);
+	if (!err && thread->nr_recovered < MAX_RECENT)
+		thread->recovered[thread->nr_recovered++] = group;
+	return err;
+}
+
+static int on_alloc(struct failure_thread *thread, const struct vs_replay *replay,
+		    const struct vs_alloc *alloc)
 {
 	const struct vs_replay_device *device = vs_replay_get_device(replay, alloc->device);
 	struct open_failure *pending = find_pending(thread, device, alloc->kind);
 
 	if (!pending)
-		return;
-	if (pending->failure.size == alloc->size) {
-		pending->group->nr_recovered++;
-		drop(thread, pending);
-	} else {
-		pending->is_final = true;
-	}
+		return 0;
+	if (pending->failure.size == alloc->size)
+		return recover(thread, pending);
+	pending->is_final = true;
+	return 0;
 }
 
 /* The driver failures under a pool's are part of it. Takes over what the driver told. */
@@ -230,6 +246,14 @@ static void absorb(struct failure_thread *thread, const struct vs_replay_device 
 		}
 	}
 	thread->nr_open = 0;
+	/* A page that was had at the second try was no help if the next one was not. */
+	for (i = 0; i < thread->nr_recovered; i++) {
+		if (thread->recovered[i]->device != device)
+			continue;
+		thread->recovered[i]->nr_recovered--;
+		thread->recovered[i]->nr_absorbed++;
+	}
+	thread->nr_recovered = 0;
 }
 
 static int on_block_failed(struct vs_failures *failures, struct failure_thread *thread,
@@ -274,6 +298,7 @@ static void on_block_alloc(struct failure_thread *thread)
 			thread->open[kept++] = thread->open[i];
 	}
 	thread->nr_open = kept;
+	thread->nr_recovered = 0;
 	thread->failed_pool = NULL;
 	thread->failed_group = NULL;
 }
@@ -307,8 +332,7 @@ static int on_record(struct vs_observer *observer, const struct vs_replay *repla
 		return err;
 	switch (record->type) {
 	case VS_RECORD_ALLOC:
-		on_alloc(thread, replay, &record->alloc);
-		return 0;
+		return on_alloc(thread, replay, &record->alloc);
 	case VS_RECORD_ALLOC_FAILED:
 		return on_alloc_failed(failures, thread, replay, record);
 	case VS_RECORD_BLOCK_ALLOC:
@@ -351,6 +375,7 @@ void vs_failures_fini(struct vs_failures *failures)
 
 	while ((thread = vs_id_map_next(&failures->threads, &slot))) {
 		free(thread->open);
+		free(thread->recovered);
 		free(thread);
 	}
 	for (i = 0; i < failures->nr_groups; i++)

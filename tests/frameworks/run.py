@@ -7,6 +7,9 @@ nvidia-* package, and every program of samples/FRAMEWORK runs in it through soft
 with folders in place as the nvidia-* packages would make them, full of libraries that end the
 program when they are loaded: the stand-ins must be in front of those.
 
+PyTorch's programs run once more under `vramscope run`: recorded.py compares the trace with torch's own
+books, beside.py looks whether torch goes on as if we were not there.
+
 A framework that cannot be had here is skipped, aloud. What ran is written into --write.
 """
 import argparse
@@ -17,7 +20,9 @@ import subprocess
 import sys
 import time
 
+import beside
 import fake_nvidia
+import recorded
 import releases
 import table
 
@@ -95,8 +100,36 @@ def run_all(release, folder, stage, jobs):
         return {name: future.result() for name, future in futures.items()}
 
 
+def run_recorded(release, folder, options):
+    """({mode: None or what went wrong}, numbers compared) of a framework whose books we can compare."""
+    if release.framework != "torch":
+        return {}, 0
+    work = os.path.join(options.work, "recorded")
+    os.makedirs(work, exist_ok=True)
+    kept = environment(releases.Program("", []))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        modes = {mode.name: pool.submit(recorded.judge_mode, mode, folder, options.stage, work, kept)
+                 for mode in recorded.MODES}
+        checks = {name: pool.submit(beside.judge_check, name, folder, options.stage, work, kept)
+                  for name in beside.CHECKS}
+        wrong = {name: future.result()[0] for name, future in modes.items()}
+        wrong |= {f"beside us: {name}": future.result() for name, future in checks.items()}
+        return wrong, sum(future.result()[1] for future in modes.values())
+
+
+def report_recorded(release, results, compared):
+    """Says how it went; the number of failures."""
+    failures = {name: text for name, text in results.items() if text}
+    if results:
+        print(f"{release.framework} {release.version} recorded: {len(results) - len(failures)} of "
+              f"{len(results)} runs went well, {compared} numbers are the framework's own")
+    for name, text in failures.items():
+        print(f"  FAILED {name}: {text}")
+    return len(failures)
+
+
 def run_release(release, options):
-    """Returns ({way: {program: None or what it said}}, seconds)."""
+    """Returns ({way: {program: None or what it said}}, seconds, what run_recorded returns)."""
     folder = install(release, options.work)
     begin = time.monotonic()
     results = {}
@@ -107,7 +140,8 @@ def run_release(release, options):
                               os.path.join(options.stage, "lib", "vramscope", "softgpu"))
         results[way] = run_all(release, folder, options.stage, options.jobs)
     fake_nvidia.remove(folder)
-    return results, time.monotonic() - begin
+    seconds = time.monotonic() - begin
+    return results, seconds, run_recorded(release, folder, options)
 
 
 def report(release, results, seconds):
@@ -140,11 +174,11 @@ def main():
         if options.frameworks and release.framework not in options.frameworks:
             continue
         try:
-            results, seconds = run_release(release, options)
+            results, seconds, books = run_release(release, options)
         except Skipped as reason:
             print(f"SKIP {release.framework} {release.version}: {reason}")
             continue
-        failures += report(release, results, seconds)
+        failures += report(release, results, seconds) + report_recorded(release, *books)
         ran.append((release, results))
     if options.write and ran:
         table.write(options.write, ran)
