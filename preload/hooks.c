@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "captures.h"
+#include "captured_memory.h"
 #include "device_facts.h"
 #include "driver_pools.h"
 
@@ -77,6 +78,8 @@ void vs_hooks_note_alloc(struct vs_call *call, CUresult result, enum vs_memory_k
 	/* Before the allocation: it may have taken what a pool had let go. */
 	if (vs_driver_pools_has_default())
 		vs_driver_pools_sample_default(call, place.device);
+	if (result == CUDA_SUCCESS && kind == VS_MEMORY_DEVICE)
+		vs_captured_memory_add(address, size);
 	if (result == CUDA_SUCCESS)
 		vs_recorder_add_alloc(call->self, kind, place.device, address, size, VS_NO_ID,
 				      place.context);
@@ -113,8 +116,10 @@ void vs_hooks_note_free(struct vs_call *call, enum vs_memory_kind kind, uint64_t
 {
 	int error_number = errno;
 
-	if (call->is_recording && address)
+	if (call->is_recording && address) {
+		vs_captured_memory_remove(address);
 		vs_recorder_add_free(call->self, kind, address);
+	}
 	errno = error_number;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "borrowed_handles.h"
+#include "captured_memory.h"
 
 VS_API CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
 					    CUdeviceptr addr, unsigned long long flags)
@@ -16,8 +17,10 @@ VS_API CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_
 		VS_CALL_DRIVER(&call, cuMemAddressReserve, ptr, size, alignment, addr, flags);
 	int error_number = errno;
 
-	if (call.is_recording && result == CUDA_SUCCESS)
+	if (call.is_recording && result == CUDA_SUCCESS) {
+		vs_captured_memory_add(*ptr, size);
 		vs_recorder_add_reserve(call.self, *ptr, size);
+	}
 	errno = error_number;
 	return vs_hooks_leave_driver(&call, result);
 }
@@ -28,8 +31,10 @@ VS_API CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
 	int error_number = errno;
 	CUresult result;
 
-	if (call.is_recording)
+	if (call.is_recording) {
+		vs_captured_memory_remove(ptr);
 		vs_recorder_add_unreserve(call.self, ptr, size);
+	}
 	errno = error_number;
 	result = VS_CALL_DRIVER(&call, cuMemAddressFree, ptr, size);
 	error_number = errno;

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "captured_memory.h"
 #include "guard.h"
 #include "lifecycle.h"
 #include "recorder.h"
@@ -30,69 +31,83 @@ struct totals {
 
 /* ---- Pools ----------------------------------------------------------------------------------- */
 
+enum kind {
+	COMMON,
+	CAPTURED, /* private pools of graphs, by captured_memory.h */
+	NR_KINDS
+};
+
+static const char *const names[NR_KINDS] = {
+	[COMMON] = "PyTorch",
+	[CAPTURED] = "PyTorch, private pools of graphs (derived)",
+};
+
 /*
- * One for each device. Events of a device come one at a time, under the allocator's mutex for it;
+ * What is known of a device. Its events come one at a time, under the allocator's mutex for it;
  * atomic all the same, so that a caller who knows nothing of that does no harm.
  */
-static struct pool {
-	_Atomic uint32_t number;    /* VS_NO_ID: not yet */
-	_Atomic uint32_t told_in;   /* recording that has totals to count on from */
-	_Atomic uint64_t allocated; /* as they follow from the trace */
+static struct pools {
+	_Atomic uint32_t numbers[NR_KINDS]; /* VS_NO_ID: not yet */
+	_Atomic uint32_t told_in;           /* recording that has totals to count on from */
+	_Atomic uint64_t allocated;         /* as they follow from the trace */
 	_Atomic uint64_t reserved;
-	_Atomic uint32_t nr_silent; /* events since it was last said */
-} pools[NR_DEVICES];
+	_Atomic uint32_t nr_silent; /* events since they were last said */
+} devices[NR_DEVICES];
 
 static _Thread_local uint32_t failed_pool __attribute__((tls_model("initial-exec")));
 
-static __attribute__((noinline)) uint32_t create_pool(struct vs_thread *self, unsigned device)
+static __attribute__((noinline)) uint32_t create_pool(struct vs_thread *self, unsigned device,
+						      enum kind kind)
 {
 	uint32_t none = VS_NO_ID, number;
 
-	number = vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, "PyTorch", device, 0);
-	if (!atomic_compare_exchange_strong(&pools[device].number, &none, number))
+	number = vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, names[kind], device, 0);
+	if (!atomic_compare_exchange_strong(&devices[device].numbers[kind], &none, number))
 		number = none;
 	return number;
 }
 
-static struct pool *get_pool(struct vs_thread *self, struct device device)
+static uint32_t get_pool(struct vs_thread *self, unsigned device, enum kind kind)
 {
-	unsigned index = (unsigned)device.index;
+	uint32_t number =
+		atomic_load_explicit(&devices[device].numbers[kind], memory_order_relaxed);
 
-	if (index >= NR_DEVICES)
-		return NULL;
-	if (__builtin_expect(!atomic_load_explicit(&pools[index].number, memory_order_relaxed),
-			     0) &&
-	    create_pool(self, index) == VS_NO_ID)
-		return NULL;
-	return &pools[index];
+	return __builtin_expect(number != VS_NO_ID, 1) ? number : create_pool(self, device, kind);
+}
+
+/* The pool of a block. The memory that it lies in does not change sides while it is there. */
+static uint32_t get_pool_of(struct vs_thread *self, unsigned device, const void *address)
+{
+	return get_pool(self, device,
+			vs_captured_memory_has((uintptr_t)address) ? CAPTURED : COMMON);
 }
 
 /* Whether they follow from the totals before, by which whoever reads the trace goes. */
-static inline bool are_expected(const struct pool *pool, int64_t change,
+static inline bool are_expected(const struct pools *pools, int64_t change,
 				const struct totals *totals)
 {
-	uint64_t allocated = atomic_load_explicit(&pool->allocated, memory_order_relaxed);
+	uint64_t allocated = atomic_load_explicit(&pools->allocated, memory_order_relaxed);
 
 	return allocated + (uint64_t)change == totals->allocated &&
-	       atomic_load_explicit(&pool->reserved, memory_order_relaxed) == totals->reserved &&
-	       atomic_load_explicit(&pool->told_in, memory_order_relaxed) ==
+	       atomic_load_explicit(&pools->reserved, memory_order_relaxed) == totals->reserved &&
+	       atomic_load_explicit(&pools->told_in, memory_order_relaxed) ==
 		       vs_lifecycle_recording();
 }
 
 /* The event changed what is allocated by so much; a state is written where that is not all. */
-static void follow_totals(struct vs_thread *self, struct pool *pool, int64_t change,
+static void follow_totals(struct vs_thread *self, struct pools *pools, int64_t change,
 			  const struct totals *totals)
 {
-	uint32_t nr_silent = atomic_load_explicit(&pool->nr_silent, memory_order_relaxed) + 1;
-	bool is_silent = are_expected(pool, change, totals) && nr_silent < MAX_SILENT;
+	uint32_t nr_silent = atomic_load_explicit(&pools->nr_silent, memory_order_relaxed) + 1;
+	bool is_silent = are_expected(pools, change, totals) && nr_silent < MAX_SILENT;
 
-	atomic_store_explicit(&pool->allocated, totals->allocated, memory_order_relaxed);
-	atomic_store_explicit(&pool->nr_silent, is_silent ? nr_silent : 0, memory_order_relaxed);
+	atomic_store_explicit(&pools->allocated, totals->allocated, memory_order_relaxed);
+	atomic_store_explicit(&pools->nr_silent, is_silent ? nr_silent : 0, memory_order_relaxed);
 	if (__builtin_expect(is_silent, 1))
 		return;
-	atomic_store_explicit(&pool->reserved, totals->reserved, memory_order_relaxed);
-	atomic_store_explicit(&pool->told_in, vs_lifecycle_recording(), memory_order_relaxed);
-	vs_recorder_add_pool_state(self, atomic_load_explicit(&pool->number, memory_order_relaxed),
+	atomic_store_explicit(&pools->reserved, totals->reserved, memory_order_relaxed);
+	atomic_store_explicit(&pools->told_in, vs_lifecycle_recording(), memory_order_relaxed);
+	vs_recorder_add_pool_state(self, get_pool(self, (unsigned)(pools - devices), COMMON),
 				   totals->reserved, totals->allocated);
 }
 
@@ -104,22 +119,19 @@ static __attribute__((noinline)) void add_change(const void *address, int64_t si
 						 const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
-	struct pool *pool;
-	uint32_t number;
+	unsigned index = (unsigned)device.index;
+	uint32_t pool;
 
 	if (!self)
 		return;
 	failed_pool = VS_NO_ID;
-	pool = get_pool(self, device);
-	if (pool) {
-		number = atomic_load_explicit(&pool->number, memory_order_relaxed);
-		if (size < 0)
-			vs_recorder_free_block(self, number, (uintptr_t)address);
-		else
-			vs_recorder_add_block(self, number, (uintptr_t)address, (uint64_t)size);
-		if (totals)
-			follow_totals(self, pool, size, totals);
-	}
+	pool = get_pool_of(self, index, address);
+	if (size < 0)
+		vs_recorder_free_block(self, pool, (uintptr_t)address);
+	else
+		vs_recorder_add_block(self, pool, (uintptr_t)address, (uint64_t)size);
+	if (totals)
+		follow_totals(self, &devices[index], size, totals);
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
 
@@ -127,16 +139,13 @@ static __attribute__((noinline)) void add_failure(int64_t size, const struct tot
 						  struct device device, const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
-	struct pool *pool;
+	unsigned index = (unsigned)device.index;
 
 	if (!self)
 		return;
-	pool = get_pool(self, device);
-	if (pool) {
-		failed_pool = atomic_load_explicit(&pool->number, memory_order_relaxed);
-		vs_recorder_fail_block(self, failed_pool, size > 0 ? (uint64_t)size : 0);
-		follow_totals(self, pool, 0, totals);
-	}
+	failed_pool = get_pool(self, index, COMMON);
+	vs_recorder_fail_block(self, failed_pool, size > 0 ? (uint64_t)size : 0);
+	follow_totals(self, &devices[index], 0, totals);
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
 
@@ -201,7 +210,8 @@ static inline void *get_real(struct behind *behind, const void *caller)
 /* Memory of the host comes this way, too, and far more often. */
 static inline bool is_wanted(struct device device)
 {
-	return __builtin_expect(device.type == CUDA_DEVICE, 0) && vs_torch_library_is_wanted();
+	return __builtin_expect(device.type == CUDA_DEVICE, 0) &&
+	       (unsigned)device.index < NR_DEVICES && vs_torch_library_is_wanted();
 }
 
 #define GET_REAL(behind) get_real(&(behind), __builtin_return_address(0))

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,34 +83,46 @@ static bool read_text(const char *path, char *text, size_t max)
 	return size > 0;
 }
 
-/* Cuts the text off where its first word ends. */
-static void end_word(char *text, const char *ends)
+/* The text up to the first of these characters; false: there is none. */
+static bool copy_word(char *out, size_t max, const char *text, const char *ends)
 {
-	text[strcspn(text, ends)] = '\0';
+	size_t size = strcspn(text, ends);
+
+	if (size >= max)
+		size = max - 1;
+	memcpy(out, text, size);
+	out[size] = '\0';
+	return size > 0;
+}
+
+/* The text of a file in the folder above that of the library. */
+static bool read_beside(const char *library, const char *name, char *text, size_t max)
+{
+	const char *slash = strrchr(library, '/');
+	size_t folder = slash ? (size_t)(slash - library) : 0;
+	char path[PATH_MAX];
+
+	if (!slash || folder + strlen(name) >= sizeof(path))
+		return false;
+	memcpy(path, library, folder);
+	strcpy(path + folder, name);
+	return read_text(path, text, max);
 }
 
 /* What torch/version.py says, or the build-version of a libtorch without Python. */
 static bool read_version(const char *library, char *version, size_t max)
 {
 	static const char assignment[] = "__version__ = '";
-	char path[PATH_MAX], text[2048];
-	const char *slash = strrchr(library, '/'), *found;
-	int folder = slash ? (int)(slash - library) : 0;
+	char text[2048];
+	const char *found;
 
-	if (!slash)
-		return false;
-	snprintf(path, sizeof(path), "%.*s/../version.py", folder, library);
-	if (read_text(path, text, sizeof(text)) && (found = strstr(text, assignment))) {
-		snprintf(version, max, "%s", found + sizeof(assignment) - 1);
-		end_word(version, "'\n");
-		return version[0] != '\0';
+	if (read_beside(library, "/../version.py", text, sizeof(text))) {
+		found = strstr(text, assignment);
+		if (found && copy_word(version, max, found + sizeof(assignment) - 1, "'\n"))
+			return true;
 	}
-	snprintf(path, sizeof(path), "%.*s/../build-version", folder, library);
-	if (!read_text(path, text, sizeof(text)))
-		return false;
-	snprintf(version, max, "%s", text);
-	end_word(version, " \r\n");
-	return version[0] != '\0';
+	return read_beside(library, "/../build-version", text, sizeof(text)) &&
+	       copy_word(version, max, text, " \r\n");
 }
 
 static bool is_in_range(const char *version)

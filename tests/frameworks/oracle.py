@@ -7,7 +7,8 @@ alone, and replayed by the few lines below; nothing here is shared with the anal
 witness.py wrote. Compared are:
 
   history    order, address and size of every block given out and taken back, and out-of-memories
-  instants   after every step: live blocks with their sizes, bytes allocated and reserved, peaks
+  instants   after every step: live blocks with their sizes and whether their pool is private,
+             bytes allocated and reserved, peaks
 """
 import bisect
 import json
@@ -50,7 +51,7 @@ class Recorded(read_trace.Trace):
     def __init__(self, path):
         self.events = []
         self.names = {}
-        self.pools = {}  # number: (owner, device)
+        self.pools = {}  # number: (owner, device, name)
         super().__init__(path)
 
     def add_event(self, kind, time, thread, fields):
@@ -66,7 +67,10 @@ class Recorded(read_trace.Trace):
                 self.names[number] = body.take(body.varint()).decode(errors="replace")
             elif kind == POOL:
                 number, owner, device = body.varint(), body.varint(), body.varint() - 1
-                self.pools[number] = (owner, device)
+                body.varint()  # limit
+                body.varint()  # handle
+                name = body.take(body.varint()).decode(errors="replace")
+                self.pools[number] = (owner, device, name)
         data.at = start
         super().read_definitions(data, nr)
 
@@ -97,7 +101,7 @@ class Ranges:
 
 class Device:
     def __init__(self):
-        self.blocks = {}  # address: size
+        self.blocks = {}  # address: (size, is the pool private)
         self.history = []  # ("alloc" or "free_requested" or "oom", address, size)
         self.allocated = self.reserved = self.allocated_peak = self.reserved_peak = 0
         self.blocks_async = {}
@@ -178,18 +182,18 @@ class Replay:
         self.owned.discard(address)
 
     def block(self, kind, pool, fields):
-        owner, number = self.recorded.pools[pool]
+        owner, number, name = self.recorded.pools[pool]
         if owner != FRAMEWORK:
             return
         device = self.device(number)
         if kind == BLOCK_ALLOC:
             address, size = fields
             self.adopt(number, address)
-            device.blocks[address] = size
+            device.blocks[address] = (size, "private" in name)
             device.change(size, 0)
             device.history.append(("alloc", address, size))
         elif kind == BLOCK_FREE:
-            size = device.blocks.pop(fields[0], 0)
+            size, _ = device.blocks.pop(fields[0], (0, False))
             device.change(-size, 0)
             device.history.append(("free_requested", fields[0], size))
         else:
@@ -250,8 +254,8 @@ class Judge:
                 return
 
     def judge_blocks(self, where, found, said):
-        live = {address: size for address, size, pending in said if not pending}
-        self.nr_pending += sum(pending for _, _, pending in said)
+        live = {address: (size, private) for address, size, pending, private in said if not pending}
+        self.nr_pending += sum(pending for _, _, pending, _ in said)
         self.nr_compared += len(live)
         if found != live:
             odd = sorted(set(found.items()) ^ set(live.items()))[:4]

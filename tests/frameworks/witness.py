@@ -19,7 +19,7 @@ NATIVE = "native"  # the allocator that has a history
 
 
 def live_blocks():
-    """{device: [[address, size of the block, is a free of it pending], ...]}"""
+    """{device: [[address, size of the block, is a free of it pending, is its pool private], ...]}"""
     blocks = {}
     for segment in torch.cuda.memory_snapshot():
         address = segment["address"]
@@ -27,7 +27,8 @@ def live_blocks():
             if block["state"] != "inactive":
                 blocks.setdefault(segment["device"], []).append(
                     [block.get("address", address), block["size"],
-                     block["state"] == "active_pending_free"])
+                     block["state"] == "active_pending_free",
+                     tuple(segment["segment_pool_id"]) != (0, 0)])
             address += block["size"]
     return blocks
 
