@@ -22,7 +22,7 @@ struct failure_thread {
 	struct open_failure *open; /* oldest first */
 	size_t nr_open;
 	size_t open_capacity;
-	struct vs_failure_group **recovered; /* since a pool last served it: may yet be undone */
+	struct open_failure *recovered; /* since a pool last served it: may yet be undone */
 	size_t nr_recovered;
 	size_t recovered_capacity;
 	const struct vs_replay_pool *failed_pool; /* its latest pool request failed */
@@ -197,16 +197,16 @@ static int on_alloc_failed(struct vs_failures *failures, struct failure_thread *
 
 static int recover(struct failure_thread *thread, struct open_failure *open)
 {
-	struct vs_failure_group *group = open->group;
+	struct open_failure copy = *open;
 	int err = 0;
 
-	group->nr_recovered++;
+	copy.group->nr_recovered++;
 	drop(thread, open);
 	if (thread->nr_recovered < MAX_RECENT)
 		err = VS_GROW(thread->recovered, thread->recovered_capacity,
 			      thread->nr_recovered + 1);
 	if (!err && thread->nr_recovered < MAX_RECENT)
-		thread->recovered[thread->nr_recovered++] = group;
+		thread->recovered[thread->nr_recovered++] = copy;
 	return err;
 }
 
@@ -224,6 +224,26 @@ static int on_alloc(struct failure_thread *thread, const struct vs_replay *repla
 	return 0;
 }
 
+/* Pages of one size: the one that was had at the second try was no help if the next was not. */
+static void take_back_recovered(struct failure_thread *thread, const struct open_failure *open)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < thread->nr_recovered; i++) {
+		struct open_failure *recovered = &thread->recovered[i];
+
+		if (recovered->group->device != open->group->device ||
+		    recovered->group->kind != open->group->kind ||
+		    recovered->failure.size != open->failure.size) {
+			thread->recovered[kept++] = *recovered;
+			continue;
+		}
+		recovered->group->nr_recovered--;
+		recovered->group->nr_absorbed++;
+	}
+	thread->nr_recovered = kept;
+}
+
 /* The driver failures under a pool's are part of it. Takes over what the driver told. */
 static void absorb(struct failure_thread *thread, const struct vs_replay_device *device,
 		   struct vs_failure *failure)
@@ -238,6 +258,7 @@ static void absorb(struct failure_thread *thread, const struct vs_replay_device 
 			continue;
 		}
 		open->group->nr_absorbed++;
+		take_back_recovered(thread, open);
 		failure->driver_size = open->failure.size;
 		failure->driver_pool = open->failure.driver_pool;
 		if (open->failure.total_size) {
@@ -246,13 +267,6 @@ static void absorb(struct failure_thread *thread, const struct vs_replay_device 
 		}
 	}
 	thread->nr_open = 0;
-	/* A page that was had at the second try was no help if the next one was not. */
-	for (i = 0; i < thread->nr_recovered; i++) {
-		if (thread->recovered[i]->device != device)
-			continue;
-		thread->recovered[i]->nr_recovered--;
-		thread->recovered[i]->nr_absorbed++;
-	}
 	thread->nr_recovered = 0;
 }
 

@@ -209,6 +209,7 @@ static void test_undefined_names_are_counted_wherever_they_are_used(void **state
 		{.type = VS_RECORD_PHASE_PUSH, .phase_push = {9}},
 		{.type = VS_RECORD_PHASE_PUSH, .phase_push = {VS_NO_ID}},
 		{.type = VS_RECORD_MARK, .mark = {9}},
+		{.type = VS_RECORD_BLOCK_FAILED_TEXT, .block_failed_text = {1, 9}},
 	};
 
 	(void)state;
@@ -227,6 +228,7 @@ static void test_undefined_pools_are_counted_wherever_they_are_used(void **state
 		{.type = VS_RECORD_BLOCK_ALLOC, .block_alloc = {9, 0x10000, 1, 1}},
 		{.type = VS_RECORD_BLOCK_FREE, .block_free = {9, 0x10000, 1}},
 		{.type = VS_RECORD_BLOCK_FAILED, .block_failed = {9, 1, 1}},
+		{.type = VS_RECORD_BLOCK_FAILED_TEXT, .block_failed_text = {9, 1}},
 		{.type = VS_RECORD_BLOCK_ALLOC, .block_alloc = {VS_NO_ID, 0x10000, 1, 1}},
 	};
 

@@ -185,6 +185,63 @@ static void test_pool_that_fails_the_same_request_again_is_one_out_of_memory(voi
 	script_fini(&script);
 }
 
+/* Expandable segments take page by page: the first one of the second try proves nothing. */
+static void test_page_that_was_had_is_part_of_a_request_that_failed(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x1000, 100);
+	script_fail(&script, 100, 50, 1000);
+	script_free(&script, VS_MEMORY_DEVICE, 0x1000);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x1000, 100);
+	assert_failures(&script, 0, 1);
+	script_fail(&script, 100, 50, 1000);
+	script_block_fail(&script, 1, 200);
+	assert_failures(&script, 1, 0);
+	/* A later request that is served takes nothing back. */
+	script_fail(&script, 300, 50, 1000);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x5000, 300);
+	script_block(&script, 1, 0x5000, 300);
+	script_block_fail(&script, 1, 900);
+	assert_failures(&script, 2, 1);
+	script_fini(&script);
+}
+
+static void test_what_the_pool_said_belongs_to_its_failure(void **state)
+{
+	const struct vs_record words = {.type = VS_RECORD_BLOCK_FAILED_TEXT,
+					.block_failed_text = {1, 7}};
+	struct vs_record later = words;
+	const struct vs_failure_group *group;
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_add(&script, words); /* behind no failure */
+	script_block_fail(&script, 1, 200);
+	script_add(&script, words);
+	script_set_thread(&script, 2);
+	later.block_failed_text.name = 8;
+	script_add(&script, later); /* nothing failed on this thread */
+	script_set_thread(&script, 1);
+	script_block_fail(&script, 1, 300);
+	later.block_failed_text.name = 9;
+	script_add(&script, later);
+	script_block(&script, 1, 0x1000, 64);
+	later.block_failed_text.name = 10;
+	script_add(&script, later); /* too late */
+	script_analyse(&script, &analysis);
+	group = vs_failures_get_last(&analysis.failures, NULL);
+	assert_int_equal(group->nr_ooms, 2);
+	assert_int_equal(group->first_oom.text, 7);
+	assert_int_equal(group->last_oom.text, 9);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
 static void test_failures_of_one_site_are_one_group(void **state)
 {
 	struct vs_analysis analysis;
@@ -266,6 +323,8 @@ int main(void)
 		cmocka_unit_test(test_pools_report_and_the_failures_under_it_are_one),
 		cmocka_unit_test(test_failure_before_an_earlier_pool_request_is_not_under_it),
 		cmocka_unit_test(test_pool_that_fails_the_same_request_again_is_one_out_of_memory),
+		cmocka_unit_test(test_page_that_was_had_is_part_of_a_request_that_failed),
+		cmocka_unit_test(test_what_the_pool_said_belongs_to_its_failure),
 		cmocka_unit_test(test_failures_of_one_site_are_one_group),
 		cmocka_unit_test(test_failures_of_a_driver_pool_count_for_it),
 		cmocka_unit_test(test_driver_pool_that_serves_the_next_request_is_recovered),

@@ -165,7 +165,10 @@ static void keep_record(const struct vs_record *found)
 		keep_text(&record->device.name);
 	else if (record->type == VS_RECORD_POOL)
 		keep_text(&record->pool.name);
-	else if (record->type == VS_RECORD_STACK)
+	else if (record->type == VS_RECORD_FACT) {
+		keep_text(&record->fact.key);
+		keep_text(&record->fact.value);
+	} else if (record->type == VS_RECORD_STACK)
 		record->stack.frames =
 			keep(record->stack.frames,
 			     record->stack.nr_frames * sizeof(record->stack.frames[0]));
@@ -283,6 +286,7 @@ static bool check_definition(struct known *known, const struct vs_record *record
 		define_once(known->pools, record->pool.id);
 		return true;
 	case VS_RECORD_DEVICE:
+	case VS_RECORD_FACT:
 		return true;
 	default:
 		return false;
@@ -324,6 +328,10 @@ static void check_uses(const struct known *known, const struct vs_record *record
 	case VS_RECORD_BLOCK_FAILED:
 		assert_known(known->pools, record->block_failed.pool);
 		assert_known(known->stacks, record->block_failed.stack);
+		break;
+	case VS_RECORD_BLOCK_FAILED_TEXT:
+		assert_known(known->pools, record->block_failed_text.pool);
+		assert_known(known->names, record->block_failed_text.name);
 		break;
 	case VS_RECORD_PHASE_PUSH:
 		assert_known(known->names, record->phase_push.name);

@@ -53,6 +53,16 @@ static void test_a_long_name_is_cut(void **state)
 	assert_int_equal(vs_names_get(text), number);
 }
 
+static void test_a_number_that_is_taken_is_nobody_elses(void **state)
+{
+	uint32_t number = vs_names_take_number();
+
+	(void)state;
+	assert_int_not_equal(number, VS_NO_ID);
+	assert_int_not_equal(vs_names_take_number(), number);
+	assert_int_not_equal(vs_names_get("something new"), number);
+}
+
 static void test_a_definition_belongs_to_one_recording(void **state)
 {
 	uint32_t number = vs_names_get("defined");
@@ -84,6 +94,7 @@ int main(void)
 		cmocka_unit_test(test_equal_texts_have_one_number_and_others_another),
 		cmocka_unit_test(test_an_empty_name_is_a_name),
 		cmocka_unit_test(test_a_long_name_is_cut),
+		cmocka_unit_test(test_a_number_that_is_taken_is_nobody_elses),
 		cmocka_unit_test(test_a_definition_belongs_to_one_recording),
 		cmocka_unit_test(test_a_full_table_has_no_number_left_and_keeps_the_others),
 	};

@@ -337,6 +337,51 @@ static void test_blocks_are_recorded_with_pool_and_stack(void **state)
 	assert_int_equal(self->nr_events, 3);
 }
 
+static void test_words_about_a_failure_are_a_name_of_any_length(void **state)
+{
+	struct vs_thread *self = *state;
+	uint32_t pool = vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, "torch", 0, 0);
+	const struct vs_record *record;
+	char text[2 * VS_RECORDER_TEXT_MAX];
+
+	memset(text, 'w', sizeof(text));
+	SAY(vs_recorder_fail_block(self, pool, GiB));
+	SAY(vs_recorder_quote_failure(self, pool, text, 700));
+	SAY(vs_recorder_quote_failure(self, pool, text, 700)); /* the same words, another number */
+	SAY(vs_recorder_quote_failure(self, pool, text, sizeof(text)));
+	assert_int_equal(log_double_count(VS_RECORD_BLOCK_FAILED_TEXT), 3);
+	record = log_double_get(VS_RECORD_BLOCK_FAILED_TEXT, 0);
+	assert_int_equal(record->block_failed_text.pool, pool);
+	assert_int_equal(log_double_get(VS_RECORD_NAME, 0)->name.id, record->block_failed_text.name);
+	assert_int_equal(log_double_get(VS_RECORD_NAME, 0)->name.text.size, 700);
+	assert_int_equal(log_double_get(VS_RECORD_NAME, 2)->name.text.size, VS_RECORDER_TEXT_MAX);
+	assert_int_equal(self->nr_events, 4);
+}
+
+static void test_a_fact_is_defined_at_once_and_once(void **state)
+{
+	struct vs_thread *self = *state;
+
+	SAY(vs_recorder_add_step(self, 1));
+	SAY(vs_recorder_add_fact("torch.version", "2.15.0"));
+	SAY(vs_recorder_add_fact("torch.version", "2.16.0"));
+	SAY(vs_recorder_add_step(self, 2));
+	assert_int_equal(log_double_count(VS_RECORD_FACT), 1);
+	assert_text(&log_double_get(VS_RECORD_FACT, 0)->fact.key, "torch.version");
+	assert_text(&log_double_get(VS_RECORD_FACT, 0)->fact.value, "2.15.0");
+	assert_int_equal(self->nr_events, 2);
+}
+
+/* The one before was another recording. */
+static void test_another_recording_has_the_facts_before_its_first_event(void **state)
+{
+	SAY(vs_recorder_add_step(*state, 1));
+	assert_int_equal(log_double_count(VS_RECORD_FACT), 1);
+	assert_int_equal(log_double_at(0)->type, VS_RECORD_THREAD);
+	assert_int_equal(log_double_at(1)->type, VS_RECORD_FACT);
+	assert_int_equal(log_double_at(2)->type, VS_RECORD_STEP);
+}
+
 static void test_a_pool_that_has_no_number_ends_silently(void **state)
 {
 	struct vs_thread *self = *state;
@@ -484,6 +529,7 @@ int main(void)
 		TEST(test_a_driver_pool_that_ended_is_another_one_when_it_comes_back),
 		TEST(test_a_pool_of_the_program_is_defined_when_it_is_made),
 		TEST(test_blocks_are_recorded_with_pool_and_stack),
+		TEST(test_words_about_a_failure_are_a_name_of_any_length),
 		TEST(test_a_pool_that_has_no_number_ends_silently),
 		TEST(test_phases_steps_and_marks_are_recorded_in_order),
 		TEST(test_a_thread_is_defined_by_the_name_and_number_it_has),
@@ -491,6 +537,9 @@ int main(void)
 		TEST(test_a_name_has_one_number_and_no_record_of_its_own),
 		TEST(test_without_a_log_events_are_counted_for_the_hook_and_nothing_else),
 		TEST(test_the_drain_is_woken_when_a_quarter_of_the_log_is_taken),
+		/* The last: facts stay. */
+		TEST(test_a_fact_is_defined_at_once_and_once),
+		TEST(test_another_recording_has_the_facts_before_its_first_event),
 	};
 
 	return cmocka_run_group_tests(tests, init, NULL);
