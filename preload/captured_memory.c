@@ -21,9 +21,9 @@ static void raise_used(uint32_t nr)
 {
 	uint32_t before = atomic_load_explicit(&nr_used, memory_order_relaxed);
 
-	while (before < nr && !atomic_compare_exchange_weak_explicit(&nr_used, &before, nr,
-								     memory_order_release,
-								     memory_order_relaxed))
+	while (before < nr &&
+	       !atomic_compare_exchange_weak_explicit(&nr_used, &before, nr, memory_order_release,
+						      memory_order_relaxed))
 		;
 }
 

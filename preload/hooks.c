@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "captures.h"
 #include "captured_memory.h"
+#include "captures.h"
 #include "device_facts.h"
 #include "driver_pools.h"
 

@@ -94,7 +94,7 @@ static void test_every_event_whose_totals_are_others_counts(void **state)
 	script_block(&script, 1, 0x100000, 512);
 	say(&script, 512, MIB);
 	script_block(&script, 1, 0x100200, 512);
-	say(&script, 2048, MIB);              /* 1024 more than there are */
+	say(&script, 2048, MIB);                 /* 1024 more than there are */
 	script_block(&script, 1, 0x100400, 512); /* and still */
 	script_block_free(&script, 1, 0x100400);
 	say(&script, 1024, MIB); /* as it should be */

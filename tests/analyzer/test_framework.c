@@ -57,8 +57,9 @@ static void test_blocks_that_are_not_recorded_are_missed_aloud(void **state)
 	script_init_usual(&rig.script);
 	add_fact(&rig, "torch.version", "2.16.0");
 	add_fact(&rig, "torch.blocks", "off: this release is not known");
-	assert_string_equal(tell(&rig), "PYTORCH       2.16.0; its blocks are not in the trace: this "
-					"release is not known\n");
+	assert_string_equal(tell(&rig),
+			    "PYTORCH       2.16.0; its blocks are not in the trace: this "
+			    "release is not known\n");
 	story_rig_close(&rig);
 	story_rig_fini(&rig);
 }
@@ -71,9 +72,10 @@ static void test_an_allocator_that_reports_nothing_is_said(void **state)
 	story_rig_init(&rig);
 	script_init_usual(&rig.script);
 	add_fact(&rig, "torch.blocks", "recorded, version not checked");
-	assert_string_equal(tell(&rig),
-			    "PYTORCH       of an unknown release; its blocks are not in the trace: "
-			    "it reported none: another\n              allocator, or caching is off\n");
+	assert_string_equal(
+		tell(&rig),
+		"PYTORCH       of an unknown release; its blocks are not in the trace: "
+		"it reported none: another\n              allocator, or caching is off\n");
 	story_rig_close(&rig);
 	story_rig_fini(&rig);
 }

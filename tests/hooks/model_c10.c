@@ -9,11 +9,13 @@ MODEL_API _Atomic unsigned model_nr_heard; /* by all threads */
 MODEL_API void model_report_host(void *address, int64_t size);
 MODEL_API void MODEL_ERROR(void *object, struct model_location location,
 			   const struct model_string *text);
-MODEL_API void MODEL_ERROR_OLD(void *object, struct model_location location, const char *const *text);
+MODEL_API void MODEL_ERROR_OLD(void *object, struct model_location location,
+			       const char *const *text);
 MODEL_API void MODEL_OUT_OF_MEMORY(void *object, struct model_location location,
 				   const struct model_string *text);
 
-/* Several threads may be here at once; what one of them heard is asked for only when it is alone. */
+/* Several threads may be here at once; what one of them heard is asked for only when it is alone.
+ */
 static void hear(const struct model_heard *heard)
 {
 	unsigned nr = atomic_fetch_add(&model_nr_heard, 1) + 1;
@@ -30,8 +32,12 @@ static void hear(const struct model_heard *heard)
 void MODEL_USAGE_2_0(void *address, int64_t size, size_t allocated, size_t reserved,
 		     struct model_device device)
 {
-	struct model_heard heard = {.function = "usage 2.0", .address = address, .size = size,
-				    .allocated = allocated, .reserved = reserved, .device = device};
+	struct model_heard heard = {.function = "usage 2.0",
+				    .address = address,
+				    .size = size,
+				    .allocated = allocated,
+				    .reserved = reserved,
+				    .device = device};
 
 	hear(&heard);
 }
@@ -39,9 +45,12 @@ void MODEL_USAGE_2_0(void *address, int64_t size, size_t allocated, size_t reser
 void MODEL_USAGE_1_10(void *address, int64_t size, int64_t allocated, int64_t reserved,
 		      struct model_device device)
 {
-	struct model_heard heard = {.function = "usage 1.10", .address = address, .size = size,
+	struct model_heard heard = {.function = "usage 1.10",
+				    .address = address,
+				    .size = size,
 				    .allocated = (uint64_t)allocated,
-				    .reserved = (uint64_t)reserved, .device = device};
+				    .reserved = (uint64_t)reserved,
+				    .device = device};
 
 	hear(&heard);
 }
@@ -56,17 +65,22 @@ void MODEL_USAGE_1_6(void *address, int64_t size, struct model_device device)
 
 void MODEL_OUT_2_0(int64_t size, size_t allocated, size_t reserved, struct model_device device)
 {
-	struct model_heard heard = {.function = "out 2.0", .size = size, .allocated = allocated,
-				    .reserved = reserved, .device = device};
+	struct model_heard heard = {.function = "out 2.0",
+				    .size = size,
+				    .allocated = allocated,
+				    .reserved = reserved,
+				    .device = device};
 
 	hear(&heard);
 }
 
 void MODEL_OUT_1_13(int64_t size, int64_t allocated, int64_t reserved, struct model_device device)
 {
-	struct model_heard heard = {.function = "out 1.13", .size = size,
+	struct model_heard heard = {.function = "out 1.13",
+				    .size = size,
 				    .allocated = (uint64_t)allocated,
-				    .reserved = (uint64_t)reserved, .device = device};
+				    .reserved = (uint64_t)reserved,
+				    .device = device};
 
 	hear(&heard);
 }

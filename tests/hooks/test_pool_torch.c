@@ -307,8 +307,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_memory_of_the_host_goes_through_and_is_not_recorded,
 				       clear),
-		cmocka_unit_test_setup(
-			test_the_release_is_a_fact_as_soon_as_something_is_reported, clear),
+		cmocka_unit_test_setup(test_the_release_is_a_fact_as_soon_as_something_is_reported,
+				       clear),
 		cmocka_unit_test_setup(
 			test_memory_of_other_backends_goes_through_and_is_not_recorded, clear),
 		cmocka_unit_test_setup(test_every_way_of_reporting_goes_through, clear),

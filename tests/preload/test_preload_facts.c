@@ -9,7 +9,8 @@
 
 #include "facts.h"
 
-/* The table is the process's: each test has facts of its own, and a recording that knows the rest. */
+/* The table is the process's: each test has facts of its own, and a recording that knows the rest.
+ */
 static uint32_t recording;
 
 static void define_all(void)

@@ -352,7 +352,8 @@ static void test_words_about_a_failure_are_a_name_of_any_length(void **state)
 	assert_int_equal(log_double_count(VS_RECORD_BLOCK_FAILED_TEXT), 3);
 	record = log_double_get(VS_RECORD_BLOCK_FAILED_TEXT, 0);
 	assert_int_equal(record->block_failed_text.pool, pool);
-	assert_int_equal(log_double_get(VS_RECORD_NAME, 0)->name.id, record->block_failed_text.name);
+	assert_int_equal(log_double_get(VS_RECORD_NAME, 0)->name.id,
+			 record->block_failed_text.name);
 	assert_int_equal(log_double_get(VS_RECORD_NAME, 0)->name.text.size, 700);
 	assert_int_equal(log_double_get(VS_RECORD_NAME, 2)->name.text.size, VS_RECORDER_TEXT_MAX);
 	assert_int_equal(self->nr_events, 4);
