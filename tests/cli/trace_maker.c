@@ -64,12 +64,23 @@ static int add_odd(struct vs_writer *writer, uint64_t *sequence)
 		{.type = VS_RECORD_MARK, .thread = 1, .mark = {9}},
 		{.type = VS_RECORD_BLOCK_ALLOC, .thread = 1, .block_alloc = {5, 0x2000, 16, 1}},
 		{.type = VS_RECORD_MODULE_END, .thread = 1, .module_end = {6}},
+		/* A framework that says it has 4096 bytes where there are two blocks of 512. */
+		{.type = VS_RECORD_POOL,
+		 .pool = {.id = 3, .owner = VS_POOL_FRAMEWORK, .name = {"PyTorch", 7}}},
+		{.type = VS_RECORD_BLOCK_ALLOC,
+		 .thread = 1,
+		 .block_alloc = {3, 0x7f0000000000, 512, 1}},
+		{.type = VS_RECORD_POOL_STATE, .thread = 1, .pool_state = {3, 1 << 20, 512}},
+		{.type = VS_RECORD_BLOCK_ALLOC,
+		 .thread = 1,
+		 .block_alloc = {3, 0x7f0000000200, 512, 1}},
+		{.type = VS_RECORD_POOL_STATE, .thread = 1, .pool_state = {3, 1 << 20, 4096}},
 	};
 	size_t i;
 	int err = 0;
 
 	for (i = 0; !err && i < sizeof(records) / sizeof(records[0]); i++) {
-		if (i)
+		if (i && vs_record_is_event(records[i].type))
 			records[i].time_ns = 1000000;
 		err = add_record(writer, &records[i], sequence);
 	}
