@@ -13,6 +13,7 @@ import tempfile
 
 import page
 from against_heaptrack import measure_bytes, measure_pairs
+from against_torch import measure_torch
 from measuring import Bench, BenchError, NotBuilt
 from recorder_parts import (measure_drain, measure_instructions, measure_python, measure_record,
                             measure_rss, measure_stack, put_programs)
@@ -28,6 +29,7 @@ PARTS = {
     "rss": measure_rss,
     "instructions": measure_instructions,
     "python": measure_python,
+    "torch": measure_torch,
     "softgpu": put_programs("bench_softgpu"),
 }
 
