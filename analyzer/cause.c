@@ -124,6 +124,8 @@ void vs_cause_find(struct vs_cause *cause, const struct vs_failure_group *group,
 	room = get_room(cause, map);
 	own = find_releasable(cause, failure, map);
 	all = room + cause->releasable_bytes;
+	/* A pool takes more from the driver at a time than it is asked for. */
+	cause->needed = failure->driver_size > failure->size ? failure->driver_size : failure->size;
 	/* A pool that reports a failure could not grow, whatever room the device has. */
 	if (is_over_limit(group, cause)) {
 		cause->kind = VS_CAUSE_LIMIT;
@@ -131,12 +133,12 @@ void vs_cause_find(struct vs_cause *cause, const struct vs_failure_group *group,
 		   (group->pool || room < failure->size)) {
 		cause->kind = VS_CAUSE_FRAGMENTATION;
 	} else if (group->pool && cause->hole_bytes < failure->size && cause->total_size &&
-		   (is_at_limit(group, cause) || room >= failure->size)) {
+		   (is_at_limit(group, cause) || room >= cause->needed)) {
 		cause->kind = VS_CAUSE_LIMIT;
-	} else if (cause->total_size && all < failure->size) {
-		judge_lack(cause, failure->size - all, own, retained);
-	} else if (cause->total_size && room < failure->size) {
-		cause->lacking = failure->size - room;
+	} else if (cause->total_size && all < cause->needed) {
+		judge_lack(cause, cause->needed - all, own, retained);
+	} else if (cause->total_size && room < cause->needed) {
+		cause->lacking = cause->needed - room;
 		cause->kind = VS_CAUSE_POOL;
 	}
 }

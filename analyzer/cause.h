@@ -32,8 +32,9 @@ struct vs_cause {
 	uint64_t releasable_bytes; /* of the device: what pools could have given back for it */
 	const struct vs_address_pool
 		*driver_pool; /* the driver pool with most of that, or NULL: none has any */
-	uint64_t lacking;     /* CAPACITY, RETENTION: requested - everything that is free;
-				 POOL: requested - what the device has left */
+	uint64_t needed;  /* requested, or the larger piece that the pool asked the driver for */
+	uint64_t lacking; /* CAPACITY, RETENTION: needed - everything that is free;
+			     POOL: needed - what the device has left */
 };
 
 /* failure: one of the group's; map: of its device, at its instant. */

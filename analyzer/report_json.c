@@ -102,6 +102,7 @@ static void put_cause(struct vs_story *story, const struct vs_device_state *stat
 	vs_json_put_real(json, "holes_below_request_share",
 			 cause->hole_bytes ? (double)below / (double)cause->hole_bytes : 0);
 	vs_json_put_number(json, "releasable_bytes", cause->releasable_bytes);
+	vs_json_put_number(json, "needed_bytes", cause->needed);
 	vs_json_put_number(json, "lacking_bytes", cause->lacking);
 	vs_json_end_object(json);
 }

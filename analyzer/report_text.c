@@ -174,9 +174,11 @@ static void add_evidence(struct vs_text_line *line, const struct vs_device_state
 	case VS_CAUSE_CAPACITY:
 		vs_text_add(line,
 			    "%s too little: %s live, and all that is free together is less "
-			    "than was asked",
+			    "than %s",
 			    vs_units_put_bytes(a, cause->lacking),
-			    vs_units_put_bytes(b, state->map.live_bytes));
+			    vs_units_put_bytes(b, state->map.live_bytes),
+			    cause->needed > cause->requested ? "the pool takes for it"
+							     : "was asked");
 		break;
 	case VS_CAUSE_POOL:
 		vs_text_add(

@@ -168,6 +168,33 @@ static void test_limit_counts_the_smaller_of_blocks_and_segments(void **state)
 	assert_cause_with_limit(0, UINT64_MAX, VS_CAUSE_CAPACITY);
 }
 
+/* A pool of 800 without holes is asked for 40; the device has 80 left. */
+static struct vs_cause find_cause_of_growing(uint64_t segment_size)
+{
+	struct script script;
+
+	setup(&script, 0);
+	script_alloc(&script, VS_MEMORY_DEVICE, BASE, 800);
+	script_block(&script, 1, BASE, 800);
+	if (segment_size)
+		script_fail(&script, segment_size, 80, 1000);
+	script_block_fail(&script, 1, 40);
+	return find_cause(&script);
+}
+
+static void test_pool_needs_what_it_asks_of_the_driver(void **state)
+{
+	struct vs_cause cause = find_cause_of_growing(200);
+
+	(void)state;
+	assert_int_equal(cause.kind, VS_CAUSE_CAPACITY);
+	assert_int_equal(cause.requested, 40);
+	assert_int_equal(cause.lacking, 120);
+	/* The driver was not asked, or for less than there was: it is the pool that would not. */
+	assert_int_equal(find_cause_of_growing(0).kind, VS_CAUSE_LIMIT);
+	assert_int_equal(find_cause_of_growing(80).kind, VS_CAUSE_LIMIT);
+}
+
 static void test_limit_of_a_pool_is_not_that_of_the_driver(void **state)
 {
 	struct script script;
@@ -446,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_holes_of_another_pool_are_no_evidence),
 		cmocka_unit_test(test_full_pool_at_its_limit_is_a_limit),
 		cmocka_unit_test(test_limit_counts_the_smaller_of_blocks_and_segments),
+		cmocka_unit_test(test_pool_needs_what_it_asks_of_the_driver),
 		cmocka_unit_test(test_limit_of_a_pool_is_not_that_of_the_driver),
 		cmocka_unit_test(test_more_than_is_free_in_all_is_capacity),
 		cmocka_unit_test(test_what_lacks_is_what_all_free_memory_does_not_give),
