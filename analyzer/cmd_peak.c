@@ -2,13 +2,33 @@
 #include <stdlib.h>
 
 #include "command.h"
+#include "composition_report.h"
 #include "report_json.h"
 #include "report_text.h"
 #include "site_order.h"
 #include "story.h"
 #include "units.h"
 
-#define TOP 20
+#define TOP        20
+#define TOP_BLOCKS 1000000 /* all of them, unless told */
+
+enum own {
+	OWN_BLOCKS,
+};
+
+static const struct vs_option own_options[] = {
+	{"blocks", 0, NULL, "also each block of PyTorch's allocator: address, size, category"},
+	{NULL, 0, NULL, NULL},
+};
+
+static int tell_blocks(struct vs_story *story, const struct vs_replay_device *device,
+		       const struct vs_instant *at)
+{
+	if (!story->options->own[OWN_BLOCKS])
+		return 0;
+	return vs_composition_report_tell_blocks(story, device, at,
+						 vs_story_get_top(story, TOP_BLOCKS));
+}
 
 /* Who is live at an instant that is not the peak. */
 static int put_rows(struct vs_story *story, const struct vs_replay *then,
@@ -58,7 +78,6 @@ static int tell_instant(struct vs_story *story, const struct vs_replay_device *d
 		vs_story_put_json_instant(story, "at", &state.at);
 		vs_json_put_number(story->json, "live_bytes", state.map.live_bytes);
 		vs_json_put_number(story->json, "reserved_bytes", state.map.reserved_bytes);
-		vs_json_begin_array(story->json, "sites");
 	} else {
 		vs_text_add(&line, "LIVE");
 		vs_text_mark(&line, VS_TEXT_STRONG);
@@ -68,22 +87,31 @@ static int tell_instant(struct vs_story *story, const struct vs_replay_device *d
 		vs_story_add_instant(&line, &state.at);
 		vs_text_put(&story->style, &line);
 	}
-	if (state.map.device != device)
+	err = vs_composition_report_tell(story, "categories", device, &state.at,
+					 state.map.live_bytes);
+	if (!err && story->json)
+		vs_json_begin_array(story->json, "sites");
+	if (!err && state.map.device != device)
 		err = put_rows(story, state.then, device, top);
 	if (!err && story->json)
 		vs_json_end_array(story->json);
+	if (!err)
+		err = tell_blocks(story, device, &state.at);
 	vs_device_state_fini(&state);
 	return err;
 }
 
 static int tell_device(struct vs_story *story, const struct vs_replay_device *device)
 {
+	const struct vs_peak_device *peaks = vs_measure_peak_get(&story->analysis.peak, device);
 	size_t top = vs_story_get_top(story, TOP);
+	int err;
 
 	if (story->options->at != VS_AT_DEFAULT && story->options->at != VS_AT_PEAK)
 		return tell_instant(story, device, top);
-	return story->json ? vs_report_json_put_peak(story, device, top)
-			   : vs_report_text_put_peak(story, device, top);
+	err = story->json ? vs_report_json_put_peak(story, device, top)
+			  : vs_report_text_put_peak(story, device, top);
+	return err ? err : tell_blocks(story, device, &peaks->live.at);
 }
 
 static int tell_peak(struct vs_story *story)
@@ -99,10 +127,12 @@ static int run_peak(int argc, char **argv)
 const struct vs_command vs_cmd_peak = {
 	.name = "peak",
 	.summary = "Show what was live at the high-water mark",
-	.usage = "[--json] [--device N] [--at WHEN] [--from TIME] [--to TIME] [--top N] TRACE...",
+	.usage = "[--json] [--device N] [--at WHEN] [--from TIME] [--to TIME] [--blocks] TRACE...",
 	.details = "One line for each site: bytes, share, number of allocations, and the stack.\n"
-		   "With --at, what is live at that instant instead.",
+		   "Of PyTorch also what it is made of: parameters, gradients, activations and so\n"
+		   "on. With --at, what is live at that instant instead.",
 	.takes = VS_TAKES_ANALYSIS,
+	.options = own_options,
 	.needs = VS_NEEDS_AT,
 	.run = run_peak,
 };

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "composition_report.h"
 #include "site_order.h"
 
 static const char *const kind_names[] = {
@@ -256,9 +257,11 @@ int vs_report_json_put_peak(struct vs_story *story, const struct vs_replay_devic
 			vs_json_end_object(json);
 	}
 	free(rows);
-	if (!err)
-		vs_json_end_array(json);
-	return err;
+	if (err)
+		return err;
+	vs_json_end_array(json);
+	return vs_composition_report_tell(story, "peak_categories", device, &peaks->live.at,
+					  peaks->live.bytes);
 }
 
 static void put_growth(struct vs_json *json, const struct vs_growth *growth, uint64_t stride,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "composition_report.h"
 #include "site_order.h"
 #include "units.h"
 
@@ -430,6 +431,8 @@ int vs_report_text_put_peak(struct vs_story *story, const struct vs_replay_devic
 		vs_story_add_instant(&line, &peaks->reserved.at);
 		vs_text_put(&story->style, &line);
 	}
+	err = vs_composition_report_tell(story, "peak_categories", device, &peaks->live.at,
+					 peaks->live.bytes);
 	for (i = 0; i < nr_rows && i < top && !err; i++) {
 		vs_text_add(&line, "  %-9s %5s %7" PRIu64 " x   ",
 			    vs_units_put_bytes(a, rows[i].bytes),

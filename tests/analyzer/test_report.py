@@ -118,6 +118,14 @@ class Report(unittest.TestCase):
         self.assertEqual(sum(site["bytes"] for site in device["peak_sites"]), 300 * MIB)
         self.assertEqual(device["peak_reserved_bytes"], 616 * MIB)
 
+    def test_only_pytorch_has_categories(self):
+        """Its blocks are looked at one by one in test_composition_report."""
+        for options in ([], ["--at", "end"]):
+            device = json.loads(run("peak", "--json", "--blocks", *options, self.story))["devices"][0]
+            self.assertIsNone(device["categories" if options else "peak_categories"])
+            self.assertEqual(device["blocks"], [])
+        self.assertNotIn("made of", run("peak", "--blocks", self.story))
+
     def test_retained_is_one_block_a_step(self):
         retained = json.loads(run("retained", "--json", self.story))["devices"][0]["retained"]
         self.assertEqual(retained["bytes_per_step"], MIB)
