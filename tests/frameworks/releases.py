@@ -17,6 +17,8 @@ class Release:
     wheels: list  # installed without their dependencies
     others: list  # and what they cannot do without, none of it NVIDIA's
     programs: list
+    disk: str  # what it takes when installed
+    download: str = ""  # where that is known
 
 
 CARD = ["-m", "24G"]
@@ -70,11 +72,14 @@ TENSORFLOW_OTHERS = ["absl-py", "astunparse", "flatbuffers", "gast", "google-pas
 
 # The newest of each when this was written, and one torch for CUDA 12.
 RELEASES = [
-    Release("torch", "2.15.0", "13", ["torch==2.15.0"], TORCH_OTHERS, TORCH_PROGRAMS),
-    Release("torch", "2.8.0", "12", ["torch==2.8.0"], TORCH_OTHERS, TORCH_PROGRAMS),
+    Release("torch", "2.15.0", "13", ["torch==2.15.0"], TORCH_OTHERS, TORCH_PROGRAMS,
+            "1.4 GB", download="570 MB"),
+    Release("torch", "2.8.0", "12", ["torch==2.8.0"], TORCH_OTHERS, TORCH_PROGRAMS,
+            "1.9 GB"),
     Release("tensorflow", "2.21.0", "12", ["tensorflow==2.21.0"], TENSORFLOW_OTHERS,
-            TENSORFLOW_PROGRAMS),
+            TENSORFLOW_PROGRAMS, "2.1 GB"),
     Release("jax", "0.10.2", "13", ["jax==0.10.2", "jaxlib==0.10.2", "jax-cuda13-plugin==0.10.2",
                                     "jax-cuda13-pjrt==0.10.2"],
-            ["ml_dtypes", "numpy", "opt_einsum", "scipy"], JAX_PROGRAMS),
+            ["ml_dtypes", "numpy", "opt_einsum", "scipy"], JAX_PROGRAMS,
+            "1.0 GB"),
 ]

@@ -15,7 +15,6 @@ A framework that cannot be had here is skipped, aloud. What ran is written into 
 import argparse
 import concurrent.futures
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -25,45 +24,14 @@ import fake_nvidia
 import recorded
 import releases
 import table
+from install import Skipped, install
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIMEOUT = 300  # seconds; a hang, not a measurement
 
 
-class Skipped(Exception):
-    """The framework cannot be had here; says why."""
-
-
 def last_lines(text, count):
     return "\n".join("    " + line for line in text.strip().splitlines()[-count:])
-
-
-def pip_install(python, arguments):
-    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-               "--only-binary", ":all:", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        raise Skipped(f"pip cannot install {' '.join(arguments)}: {(lines or ['?'])[0]}")
-
-
-def install(release, work):
-    """The folder of the virtual environment, made if it is not there. The stamp is written last."""
-    folder = os.path.join(work, f"{release.framework}-{release.version}")
-    stamp = os.path.join(folder, "installed.txt")
-    wanted = "\n".join(release.wheels + release.others)
-    if os.path.exists(stamp):
-        with open(stamp, encoding="utf-8") as file:
-            if file.read() == wanted:
-                return folder
-    shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = os.path.join(folder, "bin", "python")
-    pip_install(python, ["--no-deps", *release.wheels])
-    pip_install(python, release.others)
-    with open(stamp, "w", encoding="utf-8") as file:
-        file.write(wanted)
-    return folder
 
 
 def environment(program):
