@@ -31,6 +31,10 @@ def allocator(setting):
     return {"PYTORCH_CUDA_ALLOC_CONF": setting, "PYTORCH_ALLOC_CONF": setting}
 
 
+# What vramscope says of these is compared with what they say themselves: questions.py.
+QUESTIONS = ["varying_lengths", "kept_losses", "full_pool", "greedy", "phases", "categories"]
+QUESTIONS_CARD = "2G"
+
 TORCH_PROGRAMS = [
     Program("mlp", CARD),
     Program("transformer", CARD),
@@ -47,6 +51,7 @@ TORCH_PROGRAMS = [
     # What no kernel wrote must not look like a number of found elements: memory reads as zero.
     Program("libraries", CARD, {"SOFTGPU_EXACT_BELOW": "0"}),
     Program("large", ["-m", "80G"]),
+    *(Program(name, ["-m", QUESTIONS_CARD]) for name in QUESTIONS),
 ]
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "1"}
