@@ -150,6 +150,9 @@ static void check_references(struct gathering *gathering, const struct vs_replay
 	case VS_RECORD_PHASE_PUSH:
 		look_up(gathering, replay, VS_CHECK_NAME, record->phase_push.name);
 		break;
+	case VS_RECORD_RANGE_START:
+		look_up(gathering, replay, VS_CHECK_NAME, record->range_start.name);
+		break;
 	case VS_RECORD_MARK:
 		look_up(gathering, replay, VS_CHECK_NAME, record->mark.name);
 		break;

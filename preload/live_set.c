@@ -23,6 +23,7 @@ enum space {
 	SPACE_CONTEXT,    /* numbers of contexts */
 	SPACE_RESET,      /* numbers of devices */
 	SPACE_PHASE,      /* number of the thread, and how deep in `extra` */
+	SPACE_RANGE,      /* numbers of ranges */
 	SPACE_STEP,       /* 0 */
 	SPACE_RELEASE,    /* the FREE of a handle that mappings keep alive; like it by its entry */
 	SPACE_DEPTH,      /* number of the thread: how many phases; never visited */
@@ -381,6 +382,8 @@ static size_t get_body_size(enum vs_record_type type)
 		return sizeof(struct vs_block_alloc);
 	case VS_RECORD_PHASE_PUSH:
 		return sizeof(struct vs_phase_push);
+	case VS_RECORD_RANGE_START:
+		return sizeof(struct vs_range_start);
 	case VS_RECORD_STEP:
 		return sizeof(struct vs_step);
 	default:
@@ -838,6 +841,13 @@ static int add(struct vs_live_set *set, const struct vs_record *event)
 		return push_phase(set, event);
 	case VS_RECORD_PHASE_POP:
 		pop_phase(set, event);
+		return 0;
+	case VS_RECORD_RANGE_START:
+		return put(set, SPACE_RANGE, event->range_start.id, 0, event);
+	case VS_RECORD_RANGE_END:
+		entry = find(set, SPACE_RANGE, event->range_end.id, 0);
+		if (entry)
+			drop(set, entry);
 		return 0;
 	case VS_RECORD_STEP:
 		return put(set, SPACE_STEP, 0, 0, event);

@@ -277,6 +277,16 @@ struct vs_block_failed_text {
 	uint32_t name;
 };
 
+/* A phase of the whole process. Ids are not used again in a trace. */
+struct vs_range_start {
+	uint32_t name;
+	uint64_t id;
+};
+
+struct vs_range_end {
+	uint64_t id;
+};
+
 struct vs_record {
 	enum vs_record_type type;
 	uint64_t time_ns; /* since the start of the trace; definitions: 0 */
@@ -310,6 +320,8 @@ struct vs_record {
 		struct vs_lost lost;
 		struct vs_adopted adopted;
 		struct vs_block_failed_text block_failed_text;
+		struct vs_range_start range_start;
+		struct vs_range_end range_end;
 	};
 };
 

@@ -518,6 +518,29 @@ static void test_empty_segment_is_still_the_pools(void **state)
 	vs_live_set_destroy(set);
 }
 
+static void test_ranges_stay_until_they_end(void **state)
+{
+	const struct vs_record events[] = {
+		{.type = VS_RECORD_RANGE_START, .thread = 1, .range_start = {.name = 3, .id = 7}},
+		{.type = VS_RECORD_RANGE_START, .thread = 1, .range_start = {.name = 4, .id = 8}},
+		{.type = VS_RECORD_RANGE_END, .thread = 2, .range_end = {.id = 7}},
+		{.type = VS_RECORD_RANGE_END, .thread = 2, .range_end = {.id = 9}},
+	};
+	struct seen seen = {0};
+	struct vs_live_set *set;
+
+	(void)state;
+	assert_int_equal(vs_live_set_create(&set), 0);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		assert_int_equal(vs_live_set_add(set, &events[i]), 0);
+	vs_live_set_visit(set, note, &seen);
+	assert_int_equal(seen.nr, 1);
+	assert_int_equal(seen.records[0].type, VS_RECORD_RANGE_START);
+	assert_int_equal(seen.records[0].range_start.name, 4);
+	assert_int_equal(seen.records[0].range_start.id, 8);
+	vs_live_set_destroy(set);
+}
+
 static void test_what_is_alive_alone_takes_room(void **state)
 {
 	struct vs_record alloc = {.type = VS_RECORD_ALLOC, .alloc = {.size = 256}};
@@ -542,6 +565,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_snapshot_and_rest_are_the_whole),
 		cmocka_unit_test(test_empty_segment_is_still_the_pools),
+		cmocka_unit_test(test_ranges_stay_until_they_end),
 		cmocka_unit_test(test_what_is_alive_alone_takes_room),
 	};
 
