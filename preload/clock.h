@@ -64,6 +64,22 @@ struct vs_clock_instant {
 	uint64_t ns;
 };
 
+/* Both clocks, as quickly as may be: for times before it is decided which one counts. */
+static inline struct vs_clock_instant vs_clock_peek(void)
+{
+	struct vs_clock_instant instant;
+
+	instant.tsc = vs_clock_read_tsc();
+	instant.ns = vs_clock_now_ns();
+	return instant;
+}
+
+/* Ticks of an instant, once that is decided. */
+static inline uint64_t vs_clock_instant_ticks(const struct vs_clock_instant *instant)
+{
+	return vs_clock_is_tsc ? instant->tsc : instant->ns;
+}
+
 void vs_clock_get_instant(struct vs_clock_instant *instant);
 
 /* The same as the log has it: in ticks, and nanoseconds since `start`. After vs_clock_init(). */

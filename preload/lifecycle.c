@@ -15,6 +15,7 @@
 #include "message.h"
 #include "modules.h"
 #include "names.h"
+#include "nvtx_path.h"
 #include "private_library.h"
 #include "python_code.h"
 #include "recorder.h"
@@ -110,6 +111,7 @@ static void start(int argc, char **argv, char **environment)
 	vs_python_init(settings.no_stacks || settings.no_python || vs_python_code_init());
 	vs_python_find();
 	vs_modules_init(exe);
+	vs_nvtx_path_offer(settings.cwd);
 	pthread_atfork(NULL, NULL, begin_in_child);
 	start_clock();
 	atomic_store_explicit(&recording, 1, memory_order_relaxed);
@@ -236,6 +238,10 @@ static void open_recording(void)
 	if (!err && !atomic_load_explicit(&is_without_thread, memory_order_relaxed) &&
 	    vs_drain_start())
 		vs_message_print("no thread can be had: the log keeps what fits", NULL);
+	if (!err && vs_nvtx_path_is_taken())
+		vs_message_print("another tool has NVTX (NVTX_INJECTION64_PATH): its ranges are "
+				 "not recorded as phases",
+				 NULL);
 	atomic_store_explicit(&state, err ? STATE_OFF : STATE_ON, memory_order_release);
 	vs_futex_wake_all(&state);
 }

@@ -23,21 +23,26 @@ int vs_names_init(void)
 	return vs_intern_init(&table, VS_NAMES_MAX, TABLE_BYTES);
 }
 
-uint32_t vs_names_take_number(void)
+static uint32_t take_number(uint32_t limit)
 {
 	uint32_t number = atomic_load_explicit(&last_number, memory_order_relaxed);
 
 	do {
-		if (number >= VS_NAMES_MAX)
+		if (number >= limit)
 			return VS_NO_ID;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&last_number, &number, number + 1, memory_order_relaxed, memory_order_relaxed));
 	return number + 1;
 }
 
-static uint32_t add_name(uint64_t hash, const char *text, size_t size)
+uint32_t vs_names_take_number(void)
 {
-	uint32_t number = vs_names_take_number();
+	return take_number(VS_NAMES_MAX);
+}
+
+static uint32_t add_name(uint64_t hash, const char *text, size_t size, uint32_t limit)
+{
+	uint32_t number = take_number(limit);
 	struct row *row;
 
 	if (number == VS_NO_ID)
@@ -50,13 +55,24 @@ static uint32_t add_name(uint64_t hash, const char *text, size_t size)
 	return number;
 }
 
-uint32_t vs_names_get(const char *text)
+uint32_t vs_names_get_below(const char *text, uint32_t limit)
 {
 	size_t size = strnlen(text, VS_NAMES_TEXT_MAX);
 	uint64_t hash = vs_intern_hash(text, size, 0);
 	uint32_t number = vs_intern_find(&table, hash, text, size);
 
-	return number ? number : add_name(hash, text, size);
+	return number ? number : add_name(hash, text, size, limit);
+}
+
+uint32_t vs_names_get(const char *text)
+{
+	return vs_names_get_below(text, VS_NAMES_MAX);
+}
+
+bool vs_names_is_given(uint32_t number)
+{
+	return number != VS_NO_ID &&
+	       number <= atomic_load_explicit(&last_number, memory_order_relaxed);
 }
 
 struct vs_text vs_names_text(uint32_t number)

@@ -21,6 +21,12 @@ uint32_t vs_names_get(const char *text);
  */
 uint32_t vs_names_take_number(void);
 
+/* The same, for those who must leave room for others: no new one above `limit`. */
+uint32_t vs_names_get_below(const char *text, uint32_t limit);
+
+/* Whether vs_names_get gave that number. */
+bool vs_names_is_given(uint32_t number);
+
 /* The text of a number that vs_names_get gave. */
 struct vs_text vs_names_text(uint32_t number);
 

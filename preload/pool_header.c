@@ -3,6 +3,7 @@
 
 #include "guard.h"
 #include "lifecycle.h"
+#include "names.h"
 #include "recorder.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -85,7 +86,7 @@ void vramscope_phase_push(const char *name)
 
 	if (!self)
 		return;
-	vs_recorder_push_phase(self, name ? name : "");
+	vs_recorder_push_phase(self, VS_PHASE_SOURCE_HEADER, vs_names_get(name ? name : ""));
 	LEAVE(self);
 }
 
@@ -95,7 +96,7 @@ void vramscope_phase_pop(void)
 
 	if (!self)
 		return;
-	vs_recorder_pop_phase(self);
+	vs_recorder_pop_phase(self, VS_PHASE_SOURCE_HEADER);
 	LEAVE(self);
 }
 
@@ -115,7 +116,7 @@ void vramscope_mark(const char *name)
 
 	if (!self)
 		return;
-	vs_recorder_add_mark(self, name ? name : "");
+	vs_recorder_add_mark(self, vs_names_get(name ? name : ""));
 	LEAVE(self);
 }
 

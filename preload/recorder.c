@@ -16,6 +16,7 @@
 #include "modules.h"
 #include "names.h"
 #include "pools.h"
+#include "ranges.h"
 #include "recorder_define.h"
 #include "session.h"
 #include "stack.h"
@@ -100,6 +101,8 @@ bool vs_recorder_define(struct vs_thread_state *self, const struct vs_record *de
 	}
 	record->type = (uint8_t)definition->type;
 	record->flags = VS_LIVE_ENCODED;
+	if (self->past)
+		record->ticks = self->past;
 	memcpy(record + 1, self->scratch->bytes, size);
 	vs_ring_end(&self->ring, record);
 	return true;
@@ -161,6 +164,110 @@ static void leave(struct vs_thread_state *self)
 	errno = self->saved_errno;
 }
 
+/* ---- What was said before there was a log ---------------------------------------------------- */
+
+static uint32_t use_name(struct vs_thread *thread, uint32_t number);
+
+/*
+ * An event with the time it had. Ticks ascend in a ring, so definitions in front of it are of then,
+ * too. The drain may be past that time: then the event gets the time of the one before it.
+ */
+static void put_past(struct vs_thread_state *self, enum vs_record_type type, const void *body,
+		     uint32_t size)
+{
+	struct vs_live_record *record = begin_record(self, padded(size));
+
+	if (!record) {
+		vs_live_log_add_lost(self->ring.log, 1);
+		return;
+	}
+	record->type = (uint8_t)type;
+	record->flags = 0;
+	record->ticks = self->past;
+	memcpy(record + 1, body, size);
+	vs_ring_end(&self->ring, record);
+}
+
+static void say_note(struct vs_thread_state *self, const struct vs_phase_note *note)
+{
+	struct vs_step step = {.number = note->value};
+	struct vs_mark mark;
+
+	self->past = vs_clock_instant_ticks(&note->at);
+	if (note->is_step) {
+		put_past(self, VS_RECORD_STEP, &step, sizeof(step));
+		return;
+	}
+	mark.name = use_name(&self->base, (uint32_t)note->value);
+	put_past(self, VS_RECORD_MARK, &mark, sizeof(mark));
+}
+
+static void say_open(struct vs_thread_state *self, const struct vs_open_phase *phase)
+{
+	struct vs_phase_push push;
+
+	self->past = vs_clock_instant_ticks(&phase->at);
+	push.name = use_name(&self->base, phase->name);
+	put_past(self, VS_RECORD_PHASE_PUSH, &push, sizeof(push));
+}
+
+/* Ranges are everybody's: whoever comes first says them. */
+static void say_ranges(struct vs_thread_state *self)
+{
+	struct vs_range_start start;
+	struct vs_clock_instant at;
+
+	while (vs_ranges_take(&start.id, &start.name, &at)) {
+		if (vs_clock_instant_ticks(&at) > self->past)
+			self->past = vs_clock_instant_ticks(&at);
+		start.name = use_name(&self->base, start.name);
+		put_past(self, VS_RECORD_RANGE_START, &start, sizeof(start));
+	}
+}
+
+static void say_past(struct vs_thread_state *self)
+{
+	const struct vs_phases *phases = &self->scratch->phases;
+	uint32_t phase = 0, note = 0;
+	bool is_note;
+
+	while (vs_phases_next(phases, &phase, &note, &is_note)) {
+		if (is_note)
+			say_note(self, &phases->notes[note - 1]);
+		else
+			say_open(self, &phases->open[phase - 1]);
+	}
+	say_ranges(self);
+	self->scratch->phases.nr_notes = 0;
+	self->past = 0;
+}
+
+/* Ticks of the first that say_past() will say; 0: it has nothing of this thread to say. */
+static uint64_t get_first_past(struct vs_thread_state *self)
+{
+	struct vs_phases *phases = &self->scratch->phases;
+	uint32_t phase = 0, note = 0;
+	bool is_note;
+
+	vs_phases_enter(phases, vs_lifecycle_recording());
+	if (!vs_phases_next(phases, &phase, &note, &is_note))
+		return 0;
+	return vs_clock_instant_ticks(is_note ? &phases->notes[0].at : &phases->open[0].at);
+}
+
+/* A ring, and what this thread said before it had one. */
+static bool begin_ring(struct vs_thread_state *self, struct vs_live_log *log)
+{
+	bool is_open;
+
+	self->past = get_first_past(self);
+	is_open = open_ring(self, log);
+	if (is_open)
+		say_past(self);
+	self->past = 0;
+	return is_open;
+}
+
 /* The rare half of enter(): the first event of a thread, or of the whole recording. */
 static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self, unsigned nr_events)
 {
@@ -173,7 +280,7 @@ static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self,
 	vs_live_log_add_lost(log,
 			     atomic_exchange_explicit(&nr_lost_early, 0, memory_order_relaxed));
 	vs_ring_forget(&self->ring);
-	if (vs_thread_prepare(self) && open_ring(self, log)) {
+	if (vs_thread_prepare(self) && begin_ring(self, log)) {
 		define_facts(self);
 		return true;
 	}
@@ -613,22 +720,93 @@ void vs_recorder_add_fact(const char *key, const char *value)
 
 /* ---- Phases ---------------------------------------------------------------------------------- */
 
-void vs_recorder_push_phase(struct vs_thread *self, const char *name)
+/* The thread's own, or NULL: no memory. */
+static struct vs_phases *get_phases(struct vs_thread *thread)
 {
-	struct vs_phase_push event;
+	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 
-	self->nr_events++;
-	if (!enter(self))
-		return;
-	event.name = use_name(self, vs_names_get(name));
-	write_event(self, VS_RECORD_PHASE_PUSH, &event, sizeof(event));
+	if (!vs_thread_prepare(self))
+		return NULL;
+	vs_phases_enter(&self->scratch->phases, vs_lifecycle_recording());
+	return &self->scratch->phases;
 }
 
-void vs_recorder_pop_phase(struct vs_thread *self)
+void vs_recorder_push_phase(struct vs_thread *self, uint32_t source, uint32_t name)
 {
+	struct vs_phases *phases = get_phases(self);
+	struct vs_phase_push event;
+
+	if (!phases)
+		return;
 	self->nr_events++;
-	if (enter(self))
-		write_event(self, VS_RECORD_PHASE_POP, "", 0);
+	/* Entered first: the phases around this one are said then, if they were not yet. */
+	if (vs_lifecycle_is_open() && enter(self)) {
+		event.name = use_name(self, name);
+		write_event(self, VS_RECORD_PHASE_PUSH, &event, sizeof(event));
+		vs_phases_push(phases, source, name, (struct vs_clock_instant){0});
+	} else {
+		vs_phases_push(phases, source, name, vs_clock_peek());
+	}
+}
+
+/* Closes so many phases, and opens those again that were only in the way. */
+static bool put_pops(struct vs_thread *thread, const struct vs_phases *phases, uint32_t nr)
+{
+	struct vs_thread_state *self = (struct vs_thread_state *)thread;
+	struct vs_phase_push push;
+	bool is_kept = true;
+
+	for (uint32_t i = 0; i < nr; i++)
+		is_kept &= put_event(self, VS_RECORD_PHASE_POP, "", 0);
+	for (uint32_t i = phases->depth - nr + 1; i < phases->depth; i++) {
+		push.name = use_name(thread, phases->open[i].name);
+		is_kept &= !self->is_short &&
+			   put_event(self, VS_RECORD_PHASE_PUSH, &push, sizeof(push));
+	}
+	return is_kept;
+}
+
+void vs_recorder_pop_phase(struct vs_thread *self, uint32_t source)
+{
+	struct vs_phases *phases = get_phases(self);
+	bool is_entered = phases && vs_lifecycle_is_open() && enter(self);
+	uint32_t nr = phases ? vs_phases_pop(phases, source) : 0;
+
+	self->nr_events++;
+	if (is_entered)
+		finish((struct vs_thread_state *)self, !nr || put_pops(self, phases, nr));
+}
+
+uint64_t vs_recorder_start_range(struct vs_thread *self, uint32_t name)
+{
+	struct vs_range_start event = {.id = vs_ranges_new_id()};
+
+	self->nr_events++;
+	if (!vs_lifecycle_is_open()) {
+		vs_ranges_add(event.id, name, vs_clock_peek());
+	} else if (enter(self)) {
+		event.name = use_name(self, name);
+		write_event(self, VS_RECORD_RANGE_START, &event, sizeof(event));
+	}
+	return event.id;
+}
+
+void vs_recorder_end_range(struct vs_thread *self, uint64_t id)
+{
+	struct vs_range_end event = {.id = id};
+
+	self->nr_events++;
+	if (!vs_ranges_remove(id) && vs_lifecycle_is_open() && enter(self))
+		write_event(self, VS_RECORD_RANGE_END, &event, sizeof(event));
+}
+
+static void note(struct vs_thread *self, bool is_step, uint64_t value)
+{
+	struct vs_phases *phases = get_phases(self);
+
+	if (phases)
+		vs_phases_add_note(phases,
+				   &(struct vs_phase_note){is_step, value, vs_clock_peek()});
 }
 
 void vs_recorder_add_step(struct vs_thread *self, uint64_t number)
@@ -636,19 +814,23 @@ void vs_recorder_add_step(struct vs_thread *self, uint64_t number)
 	struct vs_step event = {.number = number};
 
 	self->nr_events++;
-	if (enter(self))
+	if (!vs_lifecycle_is_open())
+		note(self, true, number);
+	else if (enter(self))
 		write_event(self, VS_RECORD_STEP, &event, sizeof(event));
 }
 
-void vs_recorder_add_mark(struct vs_thread *self, const char *name)
+void vs_recorder_add_mark(struct vs_thread *self, uint32_t name)
 {
 	struct vs_mark event;
 
 	self->nr_events++;
-	if (!enter(self))
-		return;
-	event.name = use_name(self, vs_names_get(name));
-	write_event(self, VS_RECORD_MARK, &event, sizeof(event));
+	if (!vs_lifecycle_is_open()) {
+		note(self, false, name);
+	} else if (enter(self)) {
+		event.name = use_name(self, name);
+		write_event(self, VS_RECORD_MARK, &event, sizeof(event));
+	}
 }
 
 /* ---- Work that others do --------------------------------------------------------------------- */
@@ -706,6 +888,7 @@ void vs_recorder_clear(void)
 	vs_python_code_clear();
 	vs_delegation_clear();
 	vs_modules_clear();
+	vs_ranges_clear();
 	atomic_store_explicit(&nr_told, 0, memory_order_relaxed);
 	atomic_store_explicit(&nr_lost_early, 0, memory_order_relaxed);
 }

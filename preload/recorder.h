@@ -75,11 +75,21 @@ void vs_recorder_quote_failure(struct vs_thread *self, uint32_t pool, const char
 /* Something about the process; of a key, only the first counts. Needs no vs_guard_enter. */
 void vs_recorder_add_fact(const char *key, const char *value);
 
-/* Phases. */
-void vs_recorder_push_phase(struct vs_thread *self, const char *name);
-void vs_recorder_pop_phase(struct vs_thread *self);
+/*
+ * Phases of the thread. A source (vramscope.h, a domain of NVTX) has a stack of its own; what it
+ * has not opened it cannot close. name: vs_recorder_name(), or VS_NO_ID. These, steps, marks and
+ * ranges alone make no trace; open phases and ranges and the newest steps and marks are in it when
+ * it begins.
+ */
+#define VS_PHASE_SOURCE_HEADER 0u
+void vs_recorder_push_phase(struct vs_thread *self, uint32_t source, uint32_t name);
+void vs_recorder_pop_phase(struct vs_thread *self, uint32_t source);
+
+/* A phase of the process: any thread may end it. Returns its number; never 0. */
+uint64_t vs_recorder_start_range(struct vs_thread *self, uint32_t name);
+void vs_recorder_end_range(struct vs_thread *self, uint64_t id);
 void vs_recorder_add_step(struct vs_thread *self, uint64_t number);
-void vs_recorder_add_mark(struct vs_thread *self, const char *name);
+void vs_recorder_add_mark(struct vs_thread *self, uint32_t name);
 
 /*
  * The calling thread has other threads do its work (delegation.h): what these allocate meanwhile is

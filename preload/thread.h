@@ -3,6 +3,7 @@
 
 #include "codec.h"
 #include "guard.h"
+#include "phases.h"
 #include "private_library.h"
 #include "python_code.h"
 #include "ring.h"
@@ -44,6 +45,7 @@ struct vs_thread_scratch {
 	struct vs_thread_python python;
 	struct vs_thread_call calls[VS_THREAD_MAX_CALLS];
 	uint32_t nr_calls;
+	struct vs_phases phases;
 	/* For the unwinder's slow way. */
 	_Alignas(16) unsigned char context[VS_PRIVATE_LIBRARY_CONTEXT_SIZE];
 	_Alignas(16) unsigned char cursor[VS_PRIVATE_LIBRARY_CURSOR_SIZE];
@@ -57,6 +59,7 @@ struct vs_thread_state {
 	const void *inside;    /* a frame of the recorder's, while is_inside */
 	bool is_short;         /* a definition could not be kept: nor can the event */
 	uint32_t spare_stack;  /* a stack's number whose definition did not fit into the log */
+	uint64_t past;         /* ticks that definitions get instead of now; 0: now */
 	struct vs_ring ring;   /* in the log of recording `defined_in` */
 	struct vs_thread_scratch *scratch;
 };

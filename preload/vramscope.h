@@ -26,7 +26,8 @@
  *	}
  *
  * Blocks are matched with the CUDA memory they lie in by their addresses. Phases nest, each thread
- * has its own. Names are copied.
+ * has its own. Names are copied. Phases, steps and marks alone make no trace; what is open when the
+ * first memory is taken is in it.
  */
 #ifndef VRAMSCOPE_H
 #define VRAMSCOPE_H

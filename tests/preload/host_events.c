@@ -126,6 +126,8 @@ static int jumps(void)
 {
 	static const struct itimerval often = {{0, 100}, {0, 100}}, never;
 
+	pool = vs_pool_create("jumps", -1, 0);
+	say_block(); /* there is a trace from here on */
 	vs_mark("warm");
 	signal(SIGALRM, jump);
 	setitimer(ITIMER_REAL, &often, NULL);

@@ -74,6 +74,19 @@ static void test_a_definition_belongs_to_one_recording(void **state)
 	assert_false(vs_names_is_defined(number, 2));
 }
 
+static void test_whoever_leaves_room_finds_what_is_there_and_adds_nothing(void **state)
+{
+	uint32_t number = vs_names_get("there already");
+
+	(void)state;
+	assert_true(vs_names_is_given(number));
+	assert_false(vs_names_is_given(VS_NO_ID));
+	assert_false(vs_names_is_given(VS_NAMES_MAX));
+	assert_int_equal(vs_names_get_below("there already", 0), number);
+	assert_int_equal(vs_names_get_below("not yet", number), VS_NO_ID);
+	assert_int_equal(vs_names_get_below("not yet", number + 1), number + 1);
+}
+
 static void test_a_full_table_has_no_number_left_and_keeps_the_others(void **state)
 {
 	uint32_t first = vs_names_get("name 0");
@@ -96,6 +109,7 @@ int main(void)
 		cmocka_unit_test(test_a_long_name_is_cut),
 		cmocka_unit_test(test_a_number_that_is_taken_is_nobody_elses),
 		cmocka_unit_test(test_a_definition_belongs_to_one_recording),
+		cmocka_unit_test(test_whoever_leaves_room_finds_what_is_there_and_adds_nothing),
 		cmocka_unit_test(test_a_full_table_has_no_number_left_and_keeps_the_others),
 	};
 

@@ -402,12 +402,12 @@ static void test_phases_steps_and_marks_are_recorded_in_order(void **state)
 		VS_RECORD_NAME,   VS_RECORD_MARK,       VS_RECORD_PHASE_POP,
 	};
 
-	SAY(vs_recorder_push_phase(*state, "epoch"));
+	SAY(vs_recorder_push_phase(*state, VS_PHASE_SOURCE_HEADER, vs_names_get("epoch")));
 	SAY(vs_recorder_add_step(*state, UINT64_MAX));
-	SAY(vs_recorder_push_phase(*state, "epoch"));
-	SAY(vs_recorder_pop_phase(*state));
-	SAY(vs_recorder_add_mark(*state, "best so far"));
-	SAY(vs_recorder_pop_phase(*state));
+	SAY(vs_recorder_push_phase(*state, VS_PHASE_SOURCE_HEADER, vs_names_get("epoch")));
+	SAY(vs_recorder_pop_phase(*state, VS_PHASE_SOURCE_HEADER));
+	SAY(vs_recorder_add_mark(*state, vs_names_get("best so far")));
+	SAY(vs_recorder_pop_phase(*state, VS_PHASE_SOURCE_HEADER));
 	assert_int_equal(log_double_get_nr(), sizeof(order) / sizeof(order[0]));
 	for (uint32_t i = 0; i < log_double_get_nr(); i++)
 		assert_int_equal(log_double_at(i)->type, order[i]);
@@ -417,6 +417,63 @@ static void test_phases_steps_and_marks_are_recorded_in_order(void **state)
 	assert_int_equal(log_double_get(VS_RECORD_STEP, 0)->step.number, UINT64_MAX);
 	assert_name(log_double_get(VS_RECORD_MARK, 0)->mark.name, "best so far");
 	assert_int_equal(log_double.nr_captures, 0);
+}
+
+static void test_phases_before_the_log_are_said_with_the_first_event(void **state)
+{
+	static const enum vs_record_type order[] = {
+		VS_RECORD_THREAD, VS_RECORD_NAME,        VS_RECORD_PHASE_PUSH,
+		VS_RECORD_STEP,   VS_RECORD_NAME,        VS_RECORD_MARK,
+		VS_RECORD_NAME,   VS_RECORD_RANGE_START, VS_RECORD_STEP,
+	};
+	uint64_t id;
+
+	log_double.has_log = false;
+	SAY(vs_recorder_push_phase(*state, VS_PHASE_SOURCE_HEADER, vs_names_get("init")));
+	SAY(vs_recorder_push_phase(*state, VS_PHASE_SOURCE_HEADER, vs_names_get("over by then")));
+	SAY(vs_recorder_pop_phase(*state, VS_PHASE_SOURCE_HEADER));
+	SAY(vs_recorder_add_step(*state, 3));
+	SAY(vs_recorder_add_mark(*state, vs_names_get("a mark")));
+	SAY(id = vs_recorder_start_range(*state, vs_names_get("a range")));
+	SAY(vs_recorder_end_range(*state, vs_recorder_start_range(*state, vs_names_get("ended"))));
+	assert_int_equal(log_double_get_nr(), 0);
+	log_double.has_log = true;
+	SAY(vs_recorder_add_step(*state, 4));
+	assert_int_equal(log_double_get_nr(), sizeof(order) / sizeof(order[0]));
+	for (uint32_t i = 0; i < log_double_get_nr(); i++)
+		assert_int_equal(log_double_at(i)->type, order[i]);
+	assert_name(log_double_get(VS_RECORD_PHASE_PUSH, 0)->phase_push.name, "init");
+	assert_int_equal(log_double_get(VS_RECORD_RANGE_START, 0)->range_start.id, id);
+	assert_name(log_double_get(VS_RECORD_RANGE_START, 0)->range_start.name, "a range");
+	assert_true(log_double_get(VS_RECORD_PHASE_PUSH, 0)->time_ns <=
+		    log_double_get(VS_RECORD_STEP, 0)->time_ns);
+	assert_true(log_double_get(VS_RECORD_STEP, 0)->time_ns <
+		    log_double_get(VS_RECORD_STEP, 1)->time_ns);
+	SAY(vs_recorder_pop_phase(*state, VS_PHASE_SOURCE_HEADER));
+	SAY(vs_recorder_pop_phase(*state, VS_PHASE_SOURCE_HEADER));
+	assert_int_equal(log_double_count(VS_RECORD_PHASE_POP), 1);
+	SAY(vs_recorder_end_range(*state, id));
+	assert_int_equal(log_double_get(VS_RECORD_RANGE_END, 0)->range_end.id, id);
+}
+
+static void test_a_phase_below_those_of_others_is_closed_around_them(void **state)
+{
+	static const enum vs_record_type order[] = {
+		VS_RECORD_PHASE_PUSH, VS_RECORD_PHASE_PUSH, VS_RECORD_PHASE_POP,
+		VS_RECORD_PHASE_POP,  VS_RECORD_PHASE_PUSH, VS_RECORD_PHASE_POP,
+	};
+	uint32_t outer = vs_names_get("outer"), inner = vs_names_get("inner"), nr = 0;
+
+	SAY(vs_recorder_push_phase(*state, 1, outer));
+	SAY(vs_recorder_push_phase(*state, 2, inner));
+	SAY(vs_recorder_pop_phase(*state, 1));
+	SAY(vs_recorder_pop_phase(*state, 2));
+	SAY(vs_recorder_pop_phase(*state, 1));
+	for (uint32_t i = 0; i < log_double_get_nr(); i++)
+		if (log_double_at(i)->type >= VS_RECORD_FIRST_EVENT)
+			assert_int_equal(log_double_at(i)->type, order[nr++]);
+	assert_int_equal(nr, sizeof(order) / sizeof(order[0]));
+	assert_int_equal(log_double_get(VS_RECORD_PHASE_PUSH, 2)->phase_push.name, inner);
 }
 
 /* ---- All of them ----------------------------------------------------------------------------- */
@@ -481,7 +538,7 @@ static void test_without_a_log_events_are_counted_for_the_hook_and_nothing_else(
 	SAY(vs_recorder_add_alloc(self, VS_MEMORY_DEVICE, 0, 1, 1, VS_NO_ID, 0));
 	SAY(vs_recorder_add_free(self, VS_MEMORY_DEVICE, 1));
 	SAY(vs_recorder_add_step(self, 1));
-	SAY(vs_recorder_pop_phase(self));
+	SAY(vs_recorder_pop_phase(self, VS_PHASE_SOURCE_HEADER));
 	assert_int_equal(self->nr_events, 4); /* the runtime's hook must not say them again */
 	SAY(pool = vs_recorder_create_pool(self, VS_POOL_PROGRAM, "pool", 0, 0));
 	assert_int_not_equal(pool, VS_NO_ID);
@@ -533,6 +590,8 @@ int main(void)
 		TEST(test_words_about_a_failure_are_a_name_of_any_length),
 		TEST(test_a_pool_that_has_no_number_ends_silently),
 		TEST(test_phases_steps_and_marks_are_recorded_in_order),
+		TEST(test_phases_before_the_log_are_said_with_the_first_event),
+		TEST(test_a_phase_below_those_of_others_is_closed_around_them),
 		TEST(test_a_thread_is_defined_by_the_name_and_number_it_has),
 		TEST(test_times_count_from_the_start_of_the_recording),
 		TEST(test_a_name_has_one_number_and_no_record_of_its_own),

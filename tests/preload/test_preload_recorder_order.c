@@ -357,7 +357,7 @@ static void push_phase(const char *name)
 	struct vs_thread *self =
 		vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, __builtin_frame_address(0));
 
-	vs_recorder_push_phase(self, name);
+	vs_recorder_push_phase(self, VS_PHASE_SOURCE_HEADER, vs_names_get(name));
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
 
