@@ -466,3 +466,23 @@ bool vs_analysis_has_device(const struct vs_analysis *analysis,
 	}
 	return vs_measure_peak_get(&analysis->peak, device)->reserved.bytes;
 }
+
+/* ---- Another observer ----------------------------------------------------------------------- */
+
+int vs_analysis_observe(const struct vs_analysis *analysis, struct vs_observer *observer,
+			struct vs_replay **out)
+{
+	struct vs_replay *replay;
+	int err = vs_replay_create(&replay);
+
+	if (err)
+		return err;
+	replay->adopted = &analysis->adoption;
+	vs_replay_add_observer(replay, observer);
+	err = vs_analysis_pass(analysis->source, &analysis->window, replay);
+	if (err)
+		vs_replay_destroy(replay);
+	else
+		*out = replay;
+	return err;
+}

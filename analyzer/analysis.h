@@ -80,6 +80,14 @@ VS_MUST_CHECK int vs_analysis_find_instant(const struct vs_analysis *analysis,
 VS_MUST_CHECK int vs_analysis_go_to(const struct vs_analysis *analysis,
 				    const struct vs_instant *instant, struct vs_replay **replay);
 
+/*
+ * The records of the window once more, from the first of the trace on, for a measure that only some
+ * command wants. The replay, in which devices have the indices they have in the analysis, stands at
+ * the end of the window. Destroy it.
+ */
+VS_MUST_CHECK int vs_analysis_observe(const struct vs_analysis *analysis,
+				      struct vs_observer *observer, struct vs_replay **replay);
+
 /* One pass over the records of a window by a replay whose observers are set. */
 VS_MUST_CHECK int vs_analysis_pass(const struct vs_source *source, const struct vs_window *window,
 				   struct vs_replay *replay);

@@ -53,6 +53,8 @@ static void destroy_threads(struct vs_replay *replay)
 		free(thread);
 	}
 	vs_id_map_fini(&replay->threads);
+	free(replay->in_phases);
+	free(replay->ranges);
 }
 
 static void destroy_map(struct vs_id_map *map)
@@ -506,10 +508,50 @@ static int push_phase(struct vs_replay *replay, struct vs_replay_thread *thread,
 
 	if (err)
 		return err;
+	if (!thread->nr_phases) {
+		err = VS_GROW(replay->in_phases, replay->in_phases_capacity,
+			      replay->nr_in_phases + 1);
+		if (err)
+			return err;
+		replay->in_phases[replay->nr_in_phases++] = thread;
+	}
 	thread->phases[thread->nr_phases++] = name;
-	replay->nr_phases++;
-	replay->phase_thread = thread->id;
+	thread->last_push = ++replay->nr_phases;
 	return 0;
+}
+
+static void pop_phase(struct vs_replay *replay, struct vs_replay_thread *thread)
+{
+	size_t i = 0;
+
+	if (!thread->nr_phases || --thread->nr_phases)
+		return;
+	while (replay->in_phases[i] != thread)
+		i++;
+	replay->in_phases[i] = replay->in_phases[--replay->nr_in_phases];
+}
+
+static int start_range(struct vs_replay *replay, const struct vs_range_start *start)
+{
+	int err = VS_GROW(replay->ranges, replay->ranges_capacity, replay->nr_ranges + 1);
+
+	if (!err)
+		replay->ranges[replay->nr_ranges++] =
+			(struct vs_replay_range){start->id, start->name};
+	return err;
+}
+
+static void end_range(struct vs_replay *replay, uint64_t id)
+{
+	size_t i = replay->nr_ranges;
+
+	while (i > 0 && replay->ranges[i - 1].id != id)
+		i--;
+	if (!i)
+		return;
+	memmove(&replay->ranges[i - 1], &replay->ranges[i],
+		(replay->nr_ranges - i) * sizeof(replay->ranges[0]));
+	replay->nr_ranges--;
 }
 
 static void note_failure(struct vs_replay *replay, const struct vs_alloc_failed *failed)
@@ -606,7 +648,12 @@ static int apply(struct vs_replay *replay, struct vs_replay_thread *thread,
 	case VS_RECORD_PHASE_PUSH:
 		return push_phase(replay, thread, record->phase_push.name);
 	case VS_RECORD_PHASE_POP:
-		thread->nr_phases -= thread->nr_phases > 0;
+		pop_phase(replay, thread);
+		return 0;
+	case VS_RECORD_RANGE_START:
+		return start_range(replay, &record->range_start);
+	case VS_RECORD_RANGE_END:
+		end_range(replay, record->range_end.id);
 		return 0;
 	case VS_RECORD_STEP:
 		replay->nr_steps++;
@@ -709,15 +756,33 @@ struct vs_replay_pool *vs_replay_get_driver_pool(const struct vs_replay *replay,
 	return pool && pool->owner == VS_POOL_DRIVER ? pool : NULL;
 }
 
-const char *vs_replay_get_phase(const struct vs_replay *replay, uint32_t id)
+const struct vs_replay_thread *vs_replay_get_phase_thread(const struct vs_replay *replay,
+							  uint32_t id)
 {
 	const struct vs_replay_thread *thread = vs_id_map_get(&replay->threads, id);
+	const struct vs_replay_thread *last = NULL;
+	size_t i;
 
-	if (!thread || !thread->nr_phases)
-		thread = vs_id_map_get(&replay->threads, replay->phase_thread);
-	if (!thread || !thread->nr_phases)
+	if (thread && thread->nr_phases)
+		return thread;
+	for (i = 0; i < replay->nr_in_phases; i++)
+		if (!last || replay->in_phases[i]->last_push > last->last_push)
+			last = replay->in_phases[i];
+	return last;
+}
+
+const char *vs_replay_get_phase(const struct vs_replay *replay, uint32_t id)
+{
+	const struct vs_replay_thread *thread = vs_replay_get_phase_thread(replay, id);
+	uint32_t name;
+
+	if (thread)
+		name = thread->phases[thread->nr_phases - 1];
+	else if (replay->nr_ranges)
+		name = replay->ranges[replay->nr_ranges - 1].name;
+	else
 		return NULL;
-	return vs_definitions_get_name(&replay->definitions, thread->phases[thread->nr_phases - 1]);
+	return vs_definitions_get_name(&replay->definitions, name);
 }
 
 enum vs_domain vs_replay_get_domain(enum vs_memory_kind kind)

@@ -136,6 +136,7 @@ struct vs_replay_thread {
 	uint32_t *phases; /* names, outermost first */
 	size_t nr_phases;
 	size_t phases_capacity;
+	uint64_t last_push; /* replay->nr_phases after its latest one */
 	struct vs_item
 		*freed; /* by its latest free, which may yet turn out to have failed; owned */
 	bool has_freed; /* `freed` may be NULL all the same: not known, or still mapped */
@@ -143,6 +144,12 @@ struct vs_replay_thread {
 	enum vs_memory_kind freed_kind;
 	struct vs_replay_device *freed_device;
 	struct vs_replay_pool *freed_pool;
+};
+
+/* A phase that belongs to no thread. */
+struct vs_replay_range {
+	uint64_t id;
+	uint32_t name;
 };
 
 /* ---- What changes --------------------------------------------------------------------------- */
@@ -231,12 +238,17 @@ struct vs_replay {
 	uint64_t last_id;
 	uint64_t last_reservation_id;
 
-	uint64_t first_ns;     /* time of the first event */
-	uint64_t now_ns;       /* time of the latest event */
-	uint64_t nr_steps;     /* STEP records so far */
-	uint64_t step_number;  /* of the latest one */
-	uint64_t nr_phases;    /* PHASE_PUSH records so far */
-	uint32_t phase_thread; /* the one that pushed last */
+	uint64_t first_ns;                   /* time of the first event */
+	uint64_t now_ns;                     /* time of the latest event */
+	uint64_t nr_steps;                   /* STEP records so far */
+	uint64_t step_number;                /* of the latest one */
+	uint64_t nr_phases;                  /* PHASE_PUSH records so far */
+	struct vs_replay_thread **in_phases; /* threads that have phases open, in no order */
+	size_t nr_in_phases;
+	size_t in_phases_capacity;
+	struct vs_replay_range *ranges; /* open ones, by their start */
+	size_t nr_ranges;
+	size_t ranges_capacity;
 	bool is_in_window;
 	uint64_t from_ns;
 	struct vs_replay_counters counters;
@@ -274,7 +286,14 @@ struct vs_replay_pool *vs_replay_get_pool(const struct vs_replay *replay, uint32
 struct vs_replay_pool *vs_replay_get_driver_pool(const struct vs_replay *replay,
 						 const struct vs_alloc_failed *failed);
 
-/* Innermost phase of the thread, else the one pushed last by any thread; NULL: none is open. */
+/*
+ * The thread whose phases count for what a thread does: itself, else, of those that have any open,
+ * the one that opened one last. NULL: no thread has. docs/analyses.md, "Phases".
+ */
+const struct vs_replay_thread *vs_replay_get_phase_thread(const struct vs_replay *replay,
+							  uint32_t thread);
+
+/* Innermost phase of that thread, else the open range that began last; NULL: nothing is open. */
 const char *vs_replay_get_phase(const struct vs_replay *replay, uint32_t thread);
 
 enum vs_domain vs_replay_get_domain(enum vs_memory_kind kind);

@@ -77,7 +77,6 @@ static void get_numbers(struct taker *taker)
 	replay->nr_steps = get(taker);
 	replay->step_number = get(taker);
 	replay->nr_phases = get(taker);
-	replay->phase_thread = get32(taker);
 }
 
 /* 0 or -VS_ERR_NO_MEMORY; what is wrong with the text stays in the wire. */
@@ -306,6 +305,36 @@ static int get_phases(struct taker *taker, struct vs_replay_thread *thread)
 	return err ? err : taker->in.error;
 }
 
+/* A thread that has phases open stands in a list of the replay's. */
+static int get_in_phases(struct taker *taker, struct vs_replay_thread *thread)
+{
+	struct vs_replay *replay = taker->replay;
+	int err = get_phases(taker, thread);
+
+	if (err || !thread->nr_phases)
+		return err;
+	thread->last_push = get(taker);
+	if (!taker->in.error && thread->last_push > replay->nr_phases)
+		return fail(taker);
+	err = VS_GROW(replay->in_phases, replay->in_phases_capacity, replay->nr_in_phases + 1);
+	if (!err)
+		replay->in_phases[replay->nr_in_phases++] = thread;
+	return err ? err : taker->in.error;
+}
+
+static int get_ranges(struct taker *taker)
+{
+	struct vs_replay *replay = taker->replay;
+	size_t nr = vs_pack_get_count(&taker->in);
+	int err = VS_GROW(replay->ranges, replay->ranges_capacity, nr);
+
+	for (; replay->nr_ranges < nr && !err; replay->nr_ranges++) {
+		replay->ranges[replay->nr_ranges].id = get(taker);
+		replay->ranges[replay->nr_ranges].name = get32(taker);
+	}
+	return err ? err : taker->in.error;
+}
+
 static int get_threads(struct taker *taker)
 {
 	size_t nr = vs_pack_get_count(&taker->in), i;
@@ -321,7 +350,7 @@ static int get_threads(struct taker *taker)
 			return fail(taker);
 		err = vs_replay_items_get_thread(taker->replay, (uint32_t)id, &thread);
 		if (!err)
-			err = get_phases(taker, thread);
+			err = get_in_phases(taker, thread);
 		if (!err && get_below(taker, taker->kind == VS_SNAPSHOT_WHOLE ? 2 : 1))
 			err = get_freed(taker, thread);
 	}
@@ -398,6 +427,8 @@ static int get_all(struct taker *taker)
 		err = vs_snapshot_items_get(&taker->items, &taker->in, taker->replay);
 	if (!err)
 		err = get_threads(taker);
+	if (!err)
+		err = get_ranges(taker);
 	if (!err && vs_wire_left(&taker->in))
 		err = fail(taker);
 	return err ? err : get_sums(taker);

@@ -10,11 +10,11 @@
 #define SIZE_OF(name, bytes)                                                \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct name) == bytes, \
 		       "struct " #name " has changed: what is in snapshots?")
-SIZE_OF(vs_replay, 600);
+SIZE_OF(vs_replay, 648);
 SIZE_OF(vs_replay_counters, 48);
 SIZE_OF(vs_replay_device, 112);
 SIZE_OF(vs_replay_pool, 88);
-SIZE_OF(vs_replay_thread, 80);
+SIZE_OF(vs_replay_thread, 88);
 SIZE_OF(vs_account, 48);
 SIZE_OF(vs_reservation, 56);
 SIZE_OF(vs_mapping, 56);
@@ -72,7 +72,6 @@ static void put_numbers(struct gatherer *gatherer)
 	put(gatherer, replay->nr_steps);
 	put(gatherer, replay->step_number);
 	put(gatherer, replay->nr_phases);
-	put(gatherer, replay->phase_thread);
 }
 
 static void put_device(struct gatherer *gatherer, const struct vs_replay_device *device)
@@ -512,9 +511,23 @@ static void put_threads(struct gatherer *gatherer, enum vs_snapshot_kind kind)
 		put(gatherer, thread->nr_phases);
 		for (k = 0; k < thread->nr_phases; k++)
 			put(gatherer, thread->phases[k]);
+		if (thread->nr_phases)
+			put(gatherer, thread->last_push);
 		put(gatherer, has_freed);
 		if (has_freed)
 			put_freed(gatherer, thread);
+	}
+}
+
+static void put_ranges(struct gatherer *gatherer)
+{
+	const struct vs_replay *replay = gatherer->replay;
+	size_t i;
+
+	put(gatherer, replay->nr_ranges);
+	for (i = 0; i < replay->nr_ranges; i++) {
+		put(gatherer, replay->ranges[i].id);
+		put(gatherer, replay->ranges[i].name);
 	}
 }
 
@@ -535,6 +548,8 @@ void vs_snapshot_put(struct vs_pack *pack, const struct vs_replay *replay,
 	}
 	if (!pack->error)
 		put_threads(&gatherer, kind);
+	if (!pack->error)
+		put_ranges(&gatherer);
 	free(gatherer.threads);
 	free(gatherer.entries);
 	vs_id_map_fini(&gatherer.handles);

@@ -24,6 +24,7 @@ struct vs_story {
 	struct vs_text_style style;
 	struct vs_reader_state state; /* after the last record */
 	struct vs_json *json;         /* NULL: text */
+	void *own;                    /* what the command keeps while it tells of its devices */
 };
 
 /* Tells one story, as text or JSON. 0 or a negative error. */

@@ -275,6 +275,25 @@ static void test_phase_is_the_threads_own_or_the_one_pushed_last(void **state)
 	script_pop(&script);
 	script_pop(&script); /* one too many */
 	replay = script_replay(&script);
+	/* The thread that opened one last has none; the other still has. */
+	assert_string_equal(vs_replay_get_phase(replay, 2), "forward");
+	vs_replay_destroy(replay);
+	script_add(&script, (struct vs_record){.type = VS_RECORD_RANGE_START,
+					       .range_start = {.name = 3, .id = 7}});
+	script_set_thread(&script, 1);
+	script_pop(&script);
+	replay = script_replay(&script);
+	assert_string_equal(vs_replay_get_phase(replay, 2), "step");
+	vs_replay_destroy(replay);
+	script_pop(&script);
+	replay = script_replay(&script);
+	assert_string_equal(vs_replay_get_phase(replay, 2), "load"); /* the range */
+	vs_replay_destroy(replay);
+	script_add(&script,
+		   (struct vs_record){.type = VS_RECORD_RANGE_END, .range_end = {.id = 8}});
+	script_add(&script,
+		   (struct vs_record){.type = VS_RECORD_RANGE_END, .range_end = {.id = 7}});
+	replay = script_replay(&script);
 	assert_null(vs_replay_get_phase(replay, 2));
 	vs_replay_destroy(replay);
 	script_fini(&script);

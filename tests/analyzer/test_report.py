@@ -15,7 +15,7 @@ import unittest
 
 VRAMSCOPE, MAKE = sys.argv[1:3]
 MIB = 1 << 20
-COMMANDS = ["report", "peak", "retained", "frag", "sites", "info"]
+COMMANDS = ["report", "peak", "retained", "phases", "frag", "sites", "info"]
 
 
 def run(*arguments, width=100, status=0):
@@ -132,6 +132,37 @@ class Report(unittest.TestCase):
         self.assertEqual(retained["since"], 0)
         self.assertEqual((retained["steps_grown"], retained["steps"]), (100, 100))
 
+    def test_phases_tell_of_each_step_and_failure(self):
+        device = json.loads(run("phases", "--json", self.story))["devices"][0]
+        phase, = device["phases"]
+        self.assertEqual((phase["visits"], phase["allocated_bytes"], phase["kept_bytes"],
+                          phase["failed_requests"]), (101, 100 * MIB, 100 * MIB, 1))
+        self.assertEqual(phase["first"]["live_at_end_bytes"], 201 * MIB)
+        self.assertEqual((phase["last"]["live_at_begin_bytes"], phase["last"]["step"]),
+                         (300 * MIB, 100))
+        rows = device["steps"]["rows"]
+        self.assertEqual([row["first"] for row in rows], list(range(101)))
+        self.assertEqual({row["alive_at_end_bytes"] for row in rows[:100]}, {MIB})
+        oom, = [group for group in device["failures"] if group["ooms"]]
+        self.assertEqual((oom["last_oom_at"]["step"], oom["last_requested_bytes"]),
+                         (100, 150 * MIB))
+        told = run("phases", self.story, width=100)
+        self.assertIn("OUT OF MEMORY at", told)
+        self.assertIn("in back?ward of step 100: 150 MiB asked", told)
+        self.assertIn("and 61 more steps; * has the highest peak", told)
+
+    def test_phases_of_a_window_are_those_in_it(self):
+        whole = json.loads(run("phases", "--json", self.story))["devices"][0]
+        middle = whole["steps"]["rows"][50]["begin_ns"]
+        part = json.loads(run("phases", "--json", "--from", f"{middle}ns", self.story))
+        part = part["devices"][0]
+        self.assertEqual(part["phases"][0]["visits"], 51)
+        self.assertEqual(part["steps"]["rows"][-1]["first"], 100)
+        at = json.loads(run("phases", "--json", "--at", "oom", "--device", "0",
+                            self.story))["devices"][0]
+        self.assertEqual([row["path"] for row in at["open"]], ["back\033ward"])
+        self.assertEqual((at["at"]["step"], at["live_bytes"]), (100, 300 * MIB))
+
     def test_other_device_is_shown_and_can_be_left_out(self):
         self.assertEqual([d["device"] for d in self.report()["devices"]], [0, 1])
         self.assertEqual([d["device"] for d in self.report("--device", "1")["devices"]], [1])
@@ -182,6 +213,7 @@ class Report(unittest.TestCase):
 
     def test_hundred_thousand_pairs_need_little_memory(self):
         run("report", self.many)
+        run("phases", self.many)
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         if "asan" not in os.environ.get("VS_BUILD", ""):
             self.assertLess(usage.ru_maxrss, 50 * 1024)

@@ -133,9 +133,11 @@ static void assert_same_thread(const struct vs_replay_thread *one,
 {
 	SAME(id);
 	SAME(nr_phases);
-	if (one->nr_phases)
+	if (one->nr_phases) {
 		assert_memory_equal(one->phases, other->phases,
 				    one->nr_phases * sizeof(one->phases[0]));
+		SAME(last_push);
+	}
 	SAME(has_freed);
 	if (!one->has_freed)
 		return;
@@ -222,6 +224,8 @@ static void assert_same_definitions(const struct vs_definitions *one,
 
 static void assert_same_numbers(const struct vs_replay *one, const struct vs_replay *other)
 {
+	size_t i;
+
 	assert_memory_equal(&one->counters, &other->counters, sizeof(one->counters));
 	SAME(last_id);
 	SAME(last_reservation_id);
@@ -230,7 +234,12 @@ static void assert_same_numbers(const struct vs_replay *one, const struct vs_rep
 	SAME(nr_steps);
 	SAME(step_number);
 	SAME(nr_phases);
-	SAME(phase_thread);
+	SAME(nr_in_phases);
+	SAME(nr_ranges);
+	for (i = 0; i < one->nr_ranges; i++) {
+		SAME(ranges[i].id);
+		SAME(ranges[i].name);
+	}
 }
 
 void assert_same_replay(const struct vs_replay *one, const struct vs_replay *other)
