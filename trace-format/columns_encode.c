@@ -8,6 +8,11 @@
 #include "columns_predict.h"
 #include "wire.h"
 
+/* The compiler would call what is used for several types of events. */
+#define INLINE static inline __attribute__((always_inline))
+
+__extension__ typedef unsigned __int128 wide;
+
 /* Sizes of the columns, and what stands before them. */
 #define HEAD_SIZE_MAX 1024
 
@@ -29,6 +34,7 @@ struct numbers {
 
 struct vs_columns {
 	uint32_t time_unit_ns;
+	uint64_t reciprocal; /* of that, times 2^64, rounded up: get_delta() */
 	uint32_t nr;
 	uint32_t mark; /* of this block in the finders: 1 to 65535 */
 	uint64_t first_time;
@@ -49,12 +55,12 @@ struct vs_columns {
 /* ---- Finding what was there before -------------------------------------------------------- */
 
 /* The numbers that a slot can hold: -1 if it is empty in this block. */
-static inline uint32_t get_slot(const struct vs_columns *columns, uint32_t slot)
+INLINE uint32_t get_slot(const struct vs_columns *columns, uint32_t slot)
 {
 	return slot >> 16 == columns->mark ? slot & 0xffff : VS_COLUMNS_NONE;
 }
 
-static inline void set_slot(const struct vs_columns *columns, uint32_t *slot, uint32_t number)
+INLINE void set_slot(const struct vs_columns *columns, uint32_t *slot, uint32_t number)
 {
 	*slot = columns->mark << 16 | number;
 }
@@ -63,10 +69,10 @@ static inline void set_slot(const struct vs_columns *columns, uint32_t *slot, ui
  * The slot of what `is_same` says is the same, or the empty one where it belongs. Inlined with the
  * function it is given.
  */
-static inline uint32_t *find_slot(struct vs_columns *columns, struct finder *finder, uint64_t key,
-				  bool (*is_same)(const struct vs_columns *columns, uint32_t number,
-						  const void *what),
-				  const void *what)
+INLINE uint32_t *find_slot(struct vs_columns *columns, struct finder *finder, uint64_t key,
+			   bool (*is_same)(const struct vs_columns *columns, uint32_t number,
+					   const void *what),
+			   const void *what)
 {
 	uint32_t at = vs_columns_predict_hash(key, SLOT_BITS);
 
@@ -78,19 +84,33 @@ static inline uint32_t *find_slot(struct vs_columns *columns, struct finder *fin
 	}
 }
 
-static bool is_same_thread(const struct vs_columns *columns, uint32_t number, const void *id)
+INLINE bool is_same_thread(const struct vs_columns *columns, uint32_t number, const void *id)
 {
 	return columns->predict.threads[number].id == *(const uint32_t *)id;
 }
 
-static bool is_same_site(const struct vs_columns *columns, uint32_t number, const void *what)
+/*
+ * No loop: what is known of the fields, most often that one is 0, is worth more to the compiler
+ * than to have them side by side in memory.
+ */
+INLINE bool has_fields(const struct vs_columns_site *site, uint32_t type, const uint32_t *fields)
 {
-	const struct vs_columns_site *a = &columns->predict.sites[number], *b = what;
+	_Static_assert(VS_COLUMNS_FIELDS_MAX == 6, "all of them are compared");
 
-	return a->type == b->type && !memcmp(a->fields, b->fields, sizeof(a->fields));
+	return !((site->type ^ type) | (site->fields[0] ^ fields[0]) |
+		 (site->fields[1] ^ fields[1]) | (site->fields[2] ^ fields[2]) |
+		 (site->fields[3] ^ fields[3]) | (site->fields[4] ^ fields[4]) |
+		 (site->fields[5] ^ fields[5]));
 }
 
-static bool is_same_size(const struct vs_columns *columns, uint32_t number, const void *value)
+INLINE bool is_same_site(const struct vs_columns *columns, uint32_t number, const void *what)
+{
+	const struct vs_columns_site *site = what;
+
+	return has_fields(&columns->predict.sites[number], site->type, site->fields);
+}
+
+INLINE bool is_same_size(const struct vs_columns *columns, uint32_t number, const void *value)
 {
 	return columns->predict.sizes[number].value == *(const uint64_t *)value;
 }
@@ -100,7 +120,7 @@ struct address {
 	bool is_block; /* a pool's block often begins where its segment does */
 };
 
-static bool is_same_address(const struct vs_columns *columns, uint32_t number, const void *what)
+INLINE bool is_same_address(const struct vs_columns *columns, uint32_t number, const void *what)
 {
 	const struct vs_columns_alloc *alloc = &columns->predict.allocs[number];
 	const struct address *address = what;
@@ -109,7 +129,7 @@ static bool is_same_address(const struct vs_columns *columns, uint32_t number, c
 }
 
 /* Looked for later, but the memory may take its time. */
-static inline void prefetch_alloc(const struct vs_columns *columns, uint64_t address)
+INLINE void prefetch_alloc(const struct vs_columns *columns, uint64_t address)
 {
 	uint32_t at = vs_columns_predict_hash(address, SLOT_BITS);
 
@@ -117,7 +137,7 @@ static inline void prefetch_alloc(const struct vs_columns *columns, uint64_t add
 }
 
 /* Where the newest allocation with an address is or will be. */
-static inline uint32_t *find_alloc(struct vs_columns *columns, const struct address *address)
+INLINE uint32_t *find_alloc(struct vs_columns *columns, const struct address *address)
 {
 	return find_slot(columns, &columns->allocs_by_address, address->value, is_same_address,
 			 address);
@@ -125,7 +145,7 @@ static inline uint32_t *find_alloc(struct vs_columns *columns, const struct addr
 
 /* ---- Columns ------------------------------------------------------------------------------ */
 
-static inline void put_byte(struct vs_columns *columns, enum vs_column column, uint32_t byte)
+INLINE void put_byte(struct vs_columns *columns, enum vs_column column, uint32_t byte)
 {
 	*columns->ends[column]++ = (uint8_t)byte;
 }
@@ -153,7 +173,7 @@ static void add_number(struct numbers *numbers, uint64_t value)
 	numbers->values[numbers->nr++] = value;
 }
 
-static inline void put_thread(struct vs_columns *columns, struct vs_columns_now *now, uint32_t id)
+INLINE void put_thread(struct vs_columns *columns, struct vs_columns_now *now, uint32_t id)
 {
 	struct vs_columns_predict *predict = &columns->predict;
 	uint32_t thread = vs_columns_predict_get_thread(predict);
@@ -198,23 +218,25 @@ static uint32_t put_new_site(struct vs_columns *columns, const struct vs_columns
 }
 
 /* The stack says most; the others only must not fall together with it. */
-static uint64_t hash_site(const struct vs_columns_site *site)
+INLINE uint64_t hash_site(uint32_t type, const uint32_t *fields)
 {
-	uint64_t key = site->type;
+	uint64_t a = fields[0] | (uint64_t)fields[1] << 32;
+	uint64_t b = fields[2] | (uint64_t)fields[3] << 32;
+	uint64_t c = fields[4] | (uint64_t)fields[5] << 32;
 
-	for (uint64_t i = 0; i < VS_COLUMNS_FIELDS_MAX; i++)
-		key += site->fields[i] * (0x9e3779b97f4a7c15 >> 2 * i | 1);
-	return key;
+	return a * 0x9e3779b97f4a7c15 + b * 0xe7037ed1a0b428db + c * 0x8ebc6af09c88c6e3 + type;
 }
 
 /* Not the one that was expected. */
-static uint32_t put_other_site(struct vs_columns *columns, const struct vs_columns_thread *thread,
-			       struct vs_columns_site *site)
+static __attribute__((noinline)) uint32_t put_other_site(struct vs_columns *columns,
+							 const struct vs_columns_thread *thread,
+							 struct vs_columns_site *site)
 {
 	uint32_t number, code;
 	uint32_t *slot;
 
-	slot = find_slot(columns, &columns->sites_by_fields, hash_site(site), is_same_site, site);
+	slot = find_slot(columns, &columns->sites_by_fields, hash_site(site->type, site->fields),
+			 is_same_site, site);
 	number = get_slot(columns, *slot);
 	if (number == VS_COLUMNS_NONE) {
 		put_byte(columns, VS_COLUMN_SITE, VS_SITE_NEW);
@@ -237,23 +259,26 @@ static uint32_t put_other_site(struct vs_columns *columns, const struct vs_colum
 	return number;
 }
 
-static inline void put_site(struct vs_columns *columns, struct vs_columns_now *now, uint32_t type,
-			    const uint32_t *fields)
+INLINE void put_site(struct vs_columns *columns, struct vs_columns_now *now, uint32_t type,
+		     const uint32_t *fields)
 {
 	uint32_t number = vs_columns_predict_get_site(&columns->predict, now);
-	struct vs_columns_site site;
 
-	site.type = (uint8_t)type;
-	memcpy(site.fields, fields, sizeof(site.fields));
-	if (number != VS_COLUMNS_NONE && is_same_site(columns, number, &site))
+	if (number != VS_COLUMNS_NONE &&
+	    has_fields(&columns->predict.sites[number], type, fields)) {
 		put_byte(columns, VS_COLUMN_SITE, VS_SITE_EXPECTED);
-	else
+	} else {
+		struct vs_columns_site site;
+
+		site.type = (uint8_t)type;
+		memcpy(site.fields, fields, sizeof(site.fields));
 		number = put_other_site(columns, now->thread, &site);
+	}
 	vs_columns_predict_take_site(&columns->predict, now, number);
 }
 
 /* Units since the event before; a step backwards is a negative number modulo 2^64. */
-static uint64_t get_delta(struct vs_columns *columns, uint64_t time_ns)
+INLINE uint64_t get_delta(struct vs_columns *columns, uint64_t time_ns)
 {
 	uint64_t unit = columns->time_unit_ns;
 	uint64_t passed = time_ns - columns->floor_ns;
@@ -261,16 +286,16 @@ static uint64_t get_delta(struct vs_columns *columns, uint64_t time_ns)
 
 	if (time_ns < columns->floor_ns)
 		delta = time_ns / unit - columns->floor_ns / unit;
-	else if (passed <= UINT32_MAX)
-		delta = (uint32_t)passed / columns->time_unit_ns; /* several times faster */
+	else if (passed <= UINT32_MAX && unit > 1)
+		/* Exact for 32 bits, and several times faster than a division. */
+		delta = (uint64_t)((wide)passed * columns->reciprocal >> 64);
 	else
 		delta = passed / unit;
 	columns->floor_ns += delta * unit;
 	return delta;
 }
 
-static inline void put_time(struct vs_columns *columns, const struct vs_columns_now *now,
-			    uint64_t time_ns)
+INLINE void put_time(struct vs_columns *columns, const struct vs_columns_now *now, uint64_t time_ns)
 {
 	uint64_t delta = get_delta(columns, time_ns);
 	uint32_t class = vs_columns_predict_get_time_class(now);
@@ -292,8 +317,8 @@ static inline void put_time(struct vs_columns *columns, const struct vs_columns_
 	}
 }
 
-static inline uint32_t put_size(struct vs_columns *columns, const struct vs_columns_now *now,
-				uint64_t value)
+INLINE uint32_t put_size(struct vs_columns *columns, const struct vs_columns_now *now,
+			 uint64_t value)
 {
 	struct vs_columns_predict *predict = &columns->predict;
 	uint32_t of_place = vs_columns_predict_get_size_of_place(predict, now);
@@ -322,23 +347,24 @@ static inline uint32_t put_size(struct vs_columns *columns, const struct vs_colu
 	return size;
 }
 
-static bool has_address(const struct vs_columns *columns, uint32_t alloc, uint64_t address)
+INLINE bool has_address(const struct vs_columns *columns, uint32_t alloc, uint64_t address)
 {
 	return alloc != VS_COLUMNS_NONE && columns->predict.allocs[alloc].address == address;
 }
 
 /* Returns the allocation that had it before, if that is how it is told. */
-static inline uint32_t put_address(struct vs_columns *columns, const struct vs_columns_now *now,
-				   uint32_t size, uint64_t address, uint32_t newest)
+INLINE uint32_t put_address(struct vs_columns *columns, const struct vs_columns_now *now,
+			    uint32_t size, uint64_t address, uint32_t newest)
 {
 	struct vs_columns_predict *predict = &columns->predict;
 	uint32_t of_place = vs_columns_predict_get_alloc_of_place(predict, now);
-	uint32_t freed = vs_columns_predict_get_freed(predict, size);
+	uint32_t freed;
 
 	if (has_address(columns, of_place, address)) {
 		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_OF_PLACE);
 		return of_place;
 	}
+	freed = vs_columns_predict_get_freed(predict, size);
 	if (has_address(columns, freed, address)) {
 		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_FREED);
 		return freed;
@@ -357,8 +383,8 @@ static inline uint32_t put_address(struct vs_columns *columns, const struct vs_c
 	return newest;
 }
 
-static inline void put_alloc(struct vs_columns *columns, const struct vs_columns_now *now,
-			     uint64_t value, const struct address *address)
+INLINE void put_alloc(struct vs_columns *columns, const struct vs_columns_now *now, uint64_t value,
+		      const struct address *address)
 {
 	struct vs_columns_predict *predict = &columns->predict;
 	uint32_t *slot = find_alloc(columns, address);
@@ -371,8 +397,8 @@ static inline void put_alloc(struct vs_columns *columns, const struct vs_columns
 	vs_columns_predict_take_alloc(predict, now, size, address->value, reused);
 }
 
-static inline void put_free(struct vs_columns *columns, const struct vs_columns_now *now,
-			    const struct address *address)
+INLINE void put_free(struct vs_columns *columns, const struct vs_columns_now *now,
+		     const struct address *address)
 {
 	struct vs_columns_predict *predict = &columns->predict;
 	uint32_t alloc = get_slot(columns, *find_alloc(columns, address));
@@ -402,9 +428,10 @@ static void put_row(struct vs_columns *columns, const struct vs_columns_site *si
 	}
 }
 
-void vs_columns_add(struct vs_columns *columns, const struct vs_record *event)
+/* type: the event's. Inlined with one that the compiler knows. */
+INLINE void add_event(struct vs_columns *columns, const struct vs_record *event, uint32_t type)
 {
-	struct vs_columns_values values = {0};
+	struct vs_columns_values values;
 	struct vs_columns_now now;
 	struct address address;
 
@@ -412,28 +439,50 @@ void vs_columns_add(struct vs_columns *columns, const struct vs_record *event)
 		columns->first_time = event->time_ns / columns->time_unit_ns;
 		columns->floor_ns = columns->first_time * columns->time_unit_ns;
 	}
-	vs_columns_fields_get(&values, event);
-	prefetch_alloc(columns, values.address);
+	vs_columns_fields_get(&values, event, type);
+	if (vs_columns_layout_get_class(type) != VS_SITE_OTHER)
+		prefetch_alloc(columns, values.address);
 	put_thread(columns, &now, event->thread);
-	put_site(columns, &now, event->type, values.fields);
+	put_site(columns, &now, type, values.fields);
 	put_time(columns, &now, event->time_ns);
-	switch (vs_columns_layout_get_class(event->type)) {
+	switch (vs_columns_layout_get_class(type)) {
 	case VS_SITE_ALLOC:
 	case VS_SITE_BLOCK_ALLOC:
 		address.value = values.address;
-		address.is_block = event->type == VS_RECORD_BLOCK_ALLOC;
+		address.is_block = type == VS_RECORD_BLOCK_ALLOC;
 		put_alloc(columns, &now, values.size, &address);
 		break;
 	case VS_SITE_FREE:
 	case VS_SITE_BLOCK_FREE:
 		address.value = values.address;
-		address.is_block = event->type == VS_RECORD_BLOCK_FREE;
+		address.is_block = type == VS_RECORD_BLOCK_FREE;
 		put_free(columns, &now, &address);
 		break;
 	default:
 		put_row(columns, now.site, values.rows);
 	}
 	columns->nr++;
+}
+
+/* Nearly all events are of four types, which share nothing but their source. */
+void vs_columns_add(struct vs_columns *columns, const struct vs_record *event)
+{
+	switch (event->type) {
+	case VS_RECORD_ALLOC:
+		add_event(columns, event, VS_RECORD_ALLOC);
+		break;
+	case VS_RECORD_FREE:
+		add_event(columns, event, VS_RECORD_FREE);
+		break;
+	case VS_RECORD_BLOCK_ALLOC:
+		add_event(columns, event, VS_RECORD_BLOCK_ALLOC);
+		break;
+	case VS_RECORD_BLOCK_FREE:
+		add_event(columns, event, VS_RECORD_BLOCK_FREE);
+		break;
+	default:
+		add_event(columns, event, event->type);
+	}
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
@@ -558,6 +607,7 @@ int vs_columns_create(struct vs_columns **columns, uint32_t time_unit_ns)
 	if (made == MAP_FAILED)
 		return -VS_ERR_NO_MEMORY;
 	made->time_unit_ns = time_unit_ns;
+	made->reciprocal = UINT64_MAX / time_unit_ns + 1;
 	begin_block(made);
 	*columns = made;
 	return 0;

@@ -27,14 +27,15 @@ uint32_t vs_columns_fields_count_rows(uint32_t type);
 /* False: a field of a site is out of its range. */
 bool vs_columns_fields_is_valid(uint32_t type, const uint32_t fields[VS_COLUMNS_FIELDS_MAX]);
 
+/* type: the event's. Inlined with one that the compiler knows, it is a few loads. */
 static inline void vs_columns_fields_get(struct vs_columns_values *values,
-					 const struct vs_record *event)
+					 const struct vs_record *event, uint32_t type)
 {
 	uint32_t *field = values->fields;
 	uint64_t *row = values->rows;
 
 	memset(values->fields, 0, sizeof(values->fields));
-	switch (event->type) {
+	switch (type) {
 #define VS_COLUMNS_BEGIN(NAME)        case VS_RECORD_##NAME:
 #define VS_SITE(member)               *field++ = event->member;
 #define VS_SITE_CHOICE(member, limit) *field++ = (uint32_t)event->member;

@@ -86,33 +86,82 @@ static uint8_t *put_table(uint8_t *out, const struct table *table)
 }
 
 /*
- * From the last byte of the column to the first, because it is read the other way round. The words
- * go down from `end` on; NULL if they would come below `low`.
+ * What a byte does to a state, without a division:
+ *
+ *   state / frequency * SCALE + state % frequency + start  =
+ *   state + state / frequency * (SCALE - frequency) + start
+ *
+ * The quotient of 32 bits is the upper half of a product with 2^64 / frequency, rounded up. That
+ * does not fit for a frequency of 1: there, the product is one too small, and `start` makes up for
+ * it.
  */
-static uint8_t *put_words(uint8_t *low, uint8_t *end, const struct table *table,
+struct turn {
+	uint64_t reciprocal;
+	uint64_t limit; /* of a state before it; above, a word goes out first */
+	uint32_t rest;  /* SCALE - frequency */
+	uint32_t start;
+};
+
+__extension__ typedef unsigned __int128 wide;
+
+static void make_turns(struct turn turns[256], const struct table *table)
+{
+	for (uint32_t byte = table->first; byte <= table->last; byte++) {
+		uint32_t frequency = table->frequency[byte];
+		struct turn *turn = &turns[byte];
+
+		if (!frequency)
+			continue;
+		turn->limit = (uint64_t)frequency << (32 - SCALE_BITS);
+		turn->rest = SCALE - frequency;
+		turn->start = table->start[byte];
+		turn->reciprocal = UINT64_MAX / frequency + 1;
+		if (frequency == 1) {
+			turn->reciprocal = UINT64_MAX;
+			turn->start += SCALE - 1;
+		}
+	}
+}
+
+/* Whether a word goes out cannot be foreseen: it is written anyway, and kept or not. */
+static inline uint8_t *put_byte(uint8_t *end, uint32_t *state, const struct turn *turn)
+{
+	uint32_t is_over = *state >= turn->limit;
+	uint32_t left = *state >> 16 * is_over;
+
+	vs_wire_put_le16(end - 2, (uint16_t)*state);
+	*state = left + turn->start + (uint32_t)((wide)left * turn->reciprocal >> 64) * turn->rest;
+	return end - 2 * is_over;
+}
+
+/*
+ * From the last byte of the column to the first, because it is read the other way round. The words
+ * go down from `end` on; NULL if they would come below `low`. The states at the end need more room
+ * than a word for each of them, so it is enough to look for that.
+ */
+static uint8_t *put_words(uint8_t *low, uint8_t *end, const struct turn turns[256],
 			  const uint8_t *column, size_t size)
 {
 	uint32_t states[NR_STATES] = {LOW, LOW, LOW, LOW};
+	size_t i = size;
 
-	for (size_t i = size; i-- > 0;) {
-		uint32_t frequency = table->frequency[column[i]];
-		uint32_t state = states[i % NR_STATES];
-
-		if (state >> (32 - SCALE_BITS) >= frequency) {
-			if (end - low < 2)
-				return NULL;
-			end -= 2;
-			vs_wire_put_le16(end, (uint16_t)state);
-			state >>= 16;
-		}
-		states[i % NR_STATES] = (state / frequency << SCALE_BITS) + state % frequency +
-					table->start[column[i]];
+	if (end - low < NR_STATES * STATE_SIZE)
+		return NULL;
+	for (; i % NR_STATES; i--)
+		end = put_byte(end, &states[(i - 1) % NR_STATES], &turns[column[i - 1]]);
+	for (; i > 0; i -= NR_STATES) {
+		if (end - low < NR_STATES * STATE_SIZE)
+			return NULL;
+		end = put_byte(end, &states[3], &turns[column[i - 1]]);
+		end = put_byte(end, &states[2], &turns[column[i - 2]]);
+		end = put_byte(end, &states[1], &turns[column[i - 3]]);
+		end = put_byte(end, &states[0], &turns[column[i - 4]]);
 	}
 	if (end - low < NR_STATES * STATE_SIZE)
 		return NULL;
-	for (uint32_t i = NR_STATES; i-- > 0;) {
+	for (uint32_t state = NR_STATES; state-- > 0;) {
 		end -= STATE_SIZE;
-		vs_wire_put_le32(end, states[i]);
+		vs_wire_put_le32(end, states[state]);
 	}
 	return end;
 }
@@ -120,6 +169,7 @@ static uint8_t *put_words(uint8_t *low, uint8_t *end, const struct table *table,
 size_t vs_columns_pack_put(uint8_t *out, const uint8_t *column, size_t size)
 {
 	uint32_t counts[256];
+	struct turn turns[256];
 	struct table table;
 	uint8_t head[2 + 256 * 2];
 	size_t head_size, words_size;
@@ -136,7 +186,8 @@ size_t vs_columns_pack_put(uint8_t *out, const uint8_t *column, size_t size)
 	if (table.nr == 1)
 		return head_size;
 	/* One byte less than the column has: the same size would mean that it is not packed. */
-	words = put_words(out + head_size, out + size - 1, &table, column, size);
+	make_turns(turns, &table);
+	words = put_words(out + head_size, out + size - 1, turns, column, size);
 	if (!words)
 		goto plain;
 	words_size = (size_t)(out + size - 1 - words);

@@ -96,6 +96,8 @@ struct vs_columns_predict {
 	uint32_t nr_in_class[VS_NR_SITE_CLASSES];
 	uint32_t newest_site[256]; /* of each type; NONE */
 	uint32_t last_site;        /* of the event before, on any thread; NONE */
+	uint32_t nr_live;
+	uint16_t last_ranked; /* link: the oldest live allocation that has a rank; 0: all have */
 	struct vs_columns_thread threads[VS_COLUMNS_MAX];
 	struct vs_columns_site sites[VS_COLUMNS_MAX];
 	uint64_t rows[VS_COLUMNS_MAX][VS_COLUMNS_ROWS_MAX]; /* last ones of each site */
@@ -297,6 +299,11 @@ static inline void vs_columns_predict_take_alloc(struct vs_columns_predict *pred
 	predict->live[link] = (struct vs_columns_live){.older_link = newest, .newer_link = 0};
 	predict->live[newest].newer_link = link;
 	predict->live[0].older_link = link;
+	predict->nr_live++;
+	if (predict->last_ranked)
+		predict->last_ranked = predict->live[predict->last_ranked].newer_link;
+	else if (predict->nr_live > VS_COLUMNS_NR_RANKS)
+		predict->last_ranked = predict->live[predict->live[0].newer_link].newer_link;
 	*now->place = (struct vs_columns_place){
 		.generation = predict->generation,
 		.size = (uint16_t)size,
@@ -320,6 +327,21 @@ static inline uint32_t vs_columns_predict_get_ranked(const struct vs_columns_pre
 	return link ? link - 1u : VS_COLUMNS_NONE;
 }
 
+/* How many live allocations are newer; NR_RANKS: so many or more. */
+static inline uint8_t vs_columns_predict_get_rank(const struct vs_columns_predict *predict,
+						  uint16_t link)
+{
+	uint16_t newer = predict->live[0].older_link;
+	uint8_t rank = 0;
+
+	/* Programs that free their oldest would walk the list for nothing. */
+	if (link < predict->last_ranked)
+		return VS_COLUMNS_NR_RANKS;
+	for (; rank < VS_COLUMNS_NR_RANKS && newer != link; rank++)
+		newer = predict->live[newer].older_link;
+	return rank;
+}
+
 /* Of a live allocation of this block. */
 static inline void vs_columns_predict_take_free(struct vs_columns_predict *predict,
 						const struct vs_columns_now *now, uint32_t number)
@@ -327,12 +349,14 @@ static inline void vs_columns_predict_take_free(struct vs_columns_predict *predi
 	struct vs_columns_alloc *alloc = &predict->allocs[number];
 	uint16_t link = (uint16_t)(number + 1);
 	const struct vs_columns_live *live = &predict->live[link];
-	uint16_t newer = predict->live[0].older_link;
-	uint8_t rank = 0;
 
-	for (; rank < VS_COLUMNS_NR_RANKS && newer != link; rank++)
-		newer = predict->live[newer].older_link;
-	now->context->rank = rank;
+	now->context->rank = vs_columns_predict_get_rank(predict, link);
+	predict->nr_live--;
+	/* Links of live ones are in order. */
+	if (link >= predict->last_ranked && predict->last_ranked)
+		predict->last_ranked = predict->live[predict->last_ranked].older_link;
+	if (predict->nr_live <= VS_COLUMNS_NR_RANKS)
+		predict->last_ranked = 0;
 	predict->live[live->older_link].newer_link = live->newer_link;
 	predict->live[live->newer_link].older_link = live->older_link;
 	alloc->state = VS_COLUMNS_FREED;
