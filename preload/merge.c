@@ -15,6 +15,9 @@
 /* A thread in the middle of a record mostly needs nanoseconds more. */
 #define NR_SPINS 200
 
+/* So far ahead of the record that is taken. */
+#define PREFETCH_SIZE 512
+
 /* How far a slot's ring was read. */
 struct cursor {
 	bool is_active;
@@ -112,18 +115,26 @@ static bool is_sound(const struct vs_live_record *record, uint32_t offset, uint3
 	       record->size % 8 == 0 && record->size <= end - offset;
 }
 
+/* Whether the cursor is at a record that is known to be published. */
+static inline bool is_at_record(const struct vs_merge *merge, struct cursor *cursor)
+{
+	const struct vs_live_record *record = record_at(merge, cursor);
+
+	if (cursor->offset >= cursor->end || !is_sound(record, cursor->offset, cursor->end))
+		return false;
+	cursor->ticks = record->ticks;
+	return true;
+}
+
 /* Moves on to the next published record, if there is one. */
-static bool find_record(struct vs_merge *merge, struct cursor *cursor)
+static __attribute__((noinline)) bool find_record(struct vs_merge *merge, struct cursor *cursor)
 {
 	for (;;) {
 		struct vs_live_chunk *chunk;
 		uint32_t next, end;
 
-		if (cursor->offset < cursor->end &&
-		    is_sound(record_at(merge, cursor), cursor->offset, cursor->end)) {
-			cursor->ticks = record_at(merge, cursor)->ticks;
+		if (is_at_record(merge, cursor))
 			return true;
-		}
 		chunk = vs_live_log_chunk(merge->log, cursor->chunk);
 		/* In this order: once there is a next one, the end stays. */
 		next = atomic_load_explicit(&chunk->next, memory_order_acquire);
@@ -313,29 +324,70 @@ static bool decode(struct vs_merge *merge, const struct vs_live_record *from, ui
 	return true;
 }
 
-bool vs_merge_next(struct vs_merge *merge, struct vs_record *record, uint32_t *ring,
-		   uint64_t *sequence)
+/* Up to these ticks the ring at the top of the heap has its turn, whatever the others have. */
+static uint64_t get_turn(const struct vs_merge *merge)
 {
-	struct cursor *cursor;
-	const struct vs_live_record *from;
+	uint64_t turn = merge->horizon;
 
-	if (!merge->nr_heap)
-		return false;
-	cursor = &merge->cursors[merge->heap[0]];
-	if (cursor->ticks > merge->horizon)
-		return false;
-	from = record_at(merge, cursor);
-	*ring = cursor->ring;
-	*sequence = cursor->sequence;
+	for (uint32_t i = 1; i < 3 && i < merge->nr_heap; i++) {
+		uint64_t ticks = merge->cursors[merge->heap[i]].ticks;
+
+		/* Who comes first at the same ticks is for the heap to say. */
+		if (ticks <= turn)
+			turn = ticks ? ticks - 1 : 0;
+	}
+	return turn;
+}
+
+/* Takes the record the cursor is at. */
+static inline void take(struct vs_merge *merge, struct cursor *cursor, struct vs_record *record)
+{
+	const struct vs_live_record *from = record_at(merge, cursor);
+
+	/* Another processor has it, and takes its time to let go. */
+	__builtin_prefetch((const char *)from + PREFETCH_SIZE);
 	if (!decode(merge, from, cursor->ring, record))
 		*record = (struct vs_record){.type = VS_RECORD_LOST, .lost.nr_events = 1};
 	cursor->last_ticks = cursor->ticks;
 	cursor->offset += from->size;
 	cursor->sequence++;
-	if (!find_record(merge, cursor))
+}
+
+bool vs_merge_next_run(struct vs_merge *merge, struct vs_record *records, uint32_t max,
+		       struct vs_merge_run *run)
+{
+	struct cursor *cursor;
+	bool has_more;
+	uint64_t turn;
+
+	if (!merge->nr_heap || !max)
+		return false;
+	cursor = &merge->cursors[merge->heap[0]];
+	if (cursor->ticks > merge->horizon)
+		return false;
+	turn = get_turn(merge);
+	*run = (struct vs_merge_run){.ring = cursor->ring, .sequence = cursor->sequence};
+	do {
+		take(merge, cursor, &records[run->nr++]);
+		has_more = is_at_record(merge, cursor) || find_record(merge, cursor);
+	} while (has_more && cursor->ticks <= turn && run->nr < max &&
+		 vs_record_is_event(records[run->nr - 1].type));
+	if (!has_more)
 		merge->heap[0] = merge->heap[--merge->nr_heap];
 	if (merge->nr_heap > 1)
 		sift_down(merge, 0);
+	return true;
+}
+
+bool vs_merge_next(struct vs_merge *merge, struct vs_record *record, uint32_t *ring,
+		   uint64_t *sequence)
+{
+	struct vs_merge_run run;
+
+	if (!vs_merge_next_run(merge, record, 1, &run))
+		return false;
+	*ring = run.ring;
+	*sequence = run.sequence;
 	return true;
 }
 

@@ -10,7 +10,7 @@
  * thread, the drain's. Two steps, because what is taken is not yet safe:
  *
  *   vs_merge_look()      how far the order is certain
- *   vs_merge_next()      one record after the other, up to there
+ *   vs_merge_next()      one record after the other, up to there; or several by vs_merge_next_run()
  *   ... they are in the trace ...
  *   vs_merge_release()   their room may be used again
  */
@@ -37,6 +37,20 @@ void vs_merge_look(struct vs_merge *merge, uint64_t now_ns);
  */
 bool vs_merge_next(struct vs_merge *merge, struct vs_record *record, uint32_t *ring,
 		   uint64_t *sequence);
+
+/* Records of one ring, from number `sequence` on. */
+struct vs_merge_run {
+	uint32_t ring;
+	uint32_t nr;
+	uint64_t sequence;
+};
+
+/*
+ * The next records, at most max: as many as one ring has in a row. Only the last of them may be a
+ * definition, whose text and frames are valid until the next call. False: there are no more.
+ */
+bool vs_merge_next_run(struct vs_merge *merge, struct vs_record *records, uint32_t max,
+		       struct vs_merge_run *run);
 
 /* All that was taken so far is in the trace. */
 void vs_merge_release(struct vs_merge *merge);

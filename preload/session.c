@@ -34,6 +34,9 @@
 /* A trace that grows slowly is written out now and then, for those who look at it alone. */
 #define FLUSH_NS UINT64_C(30000000000)
 
+/* Records on their way from the log to the writer. */
+#define NR_AT_ONCE 32u
+
 /* How long a disk that was full is left alone. */
 #define RETRY_NS UINT64_C(1000000000)
 
@@ -522,30 +525,38 @@ static void keep_room(void)
 		(void)vs_session_make_room();
 }
 
+static void note_sizes(const struct vs_record *records, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (vs_record_is_event(records[i].type))
+			vs_size_limit_add(session.limit, &records[i]);
+}
+
 /* All records whose order is certain by now. False: the writer takes no more. */
 static bool take_published(uint64_t now_ns)
 {
-	struct vs_record record;
-	uint64_t sequence;
-	uint32_t ring;
+	struct vs_record records[NR_AT_ONCE];
+	struct vs_merge_run run;
+	uint32_t room;
 
 	set_anchor();
 	vs_merge_look(session.merge, now_ns);
 	for (;;) {
-		/* Before the next one is taken: what is taken and not added is lost. */
-		if (vs_writer_is_full(session.writer)) {
+		/* Before the next ones are taken: what is taken and not added is lost. */
+		room = vs_writer_get_room(session.writer);
+		if (!room) {
 			keep_room();
 			if (!flush())
 				return false;
-		}
-		if (!vs_merge_next(session.merge, &record, &ring, &sequence))
-			return true;
-		vs_writer_add(session.writer, &record, ring, sequence);
-		if (!vs_record_is_event(record.type))
 			continue;
-		session.nr_pending++;
+		}
+		if (!vs_merge_next_run(session.merge, records,
+				       room < NR_AT_ONCE ? room : NR_AT_ONCE, &run))
+			return true;
+		session.nr_pending +=
+			vs_writer_add_run(session.writer, records, run.nr, run.ring, run.sequence);
 		if (session.limit)
-			vs_size_limit_add(session.limit, &record);
+			note_sizes(records, run.nr);
 	}
 }
 

@@ -25,26 +25,32 @@ static bool is_next(const struct vs_coverage_range *range, uint32_t ring, uint64
 	return range->ring == ring && range->first + range->count == sequence;
 }
 
-void vs_coverage_add(struct vs_coverage *coverage, uint32_t ring, uint64_t sequence)
+void vs_coverage_add_run(struct vs_coverage *coverage, uint32_t ring, uint64_t sequence,
+			 uint32_t nr)
 {
 	uint16_t *known;
 
 	/* A thread's records mostly come in runs. */
 	if (coverage->nr_ranges && is_next(&coverage->ranges[coverage->last], ring, sequence)) {
-		coverage->ranges[coverage->last].count++;
+		coverage->ranges[coverage->last].count += nr;
 		return;
 	}
 	known = look_up(coverage, ring);
 	if (*known && is_next(&coverage->ranges[*known - 1], ring, sequence)) {
 		coverage->last = *known - 1u;
-		coverage->ranges[coverage->last].count++;
+		coverage->ranges[coverage->last].count += nr;
 		return;
 	}
 	/* New, or not where it should go on: that is for the reader to notice. */
 	coverage->last = coverage->nr_ranges++;
 	coverage->ranges[coverage->last] =
-		(struct vs_coverage_range){.first = sequence, .ring = ring, .count = 1};
+		(struct vs_coverage_range){.first = sequence, .ring = ring, .count = nr};
 	*known = (uint16_t)coverage->nr_ranges;
+}
+
+void vs_coverage_add(struct vs_coverage *coverage, uint32_t ring, uint64_t sequence)
+{
+	vs_coverage_add_run(coverage, ring, sequence, 1);
 }
 
 void vs_coverage_add_all(struct vs_coverage *coverage, uint32_t ring, uint64_t end)

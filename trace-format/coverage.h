@@ -27,8 +27,10 @@ struct vs_coverage {
 	struct vs_coverage_range ranges[VS_COVERAGE_MAX];
 };
 
-/* A record; not while vs_coverage_is_full(). */
+/* A record, or some in a row (not 0); not while vs_coverage_is_full(). */
 void vs_coverage_add(struct vs_coverage *coverage, uint32_t ring, uint64_t sequence);
+void vs_coverage_add_run(struct vs_coverage *coverage, uint32_t ring, uint64_t sequence,
+			 uint32_t nr);
 
 /* All records of a ring from the first to `end` - 1. Not mixed with vs_coverage_add. */
 void vs_coverage_add_all(struct vs_coverage *coverage, uint32_t ring, uint64_t end);

@@ -163,13 +163,19 @@ static uint8_t *put_definitions(struct vs_writer *writer, uint8_t *out)
 	return out;
 }
 
+/* As it will be read. */
+static uint64_t round_time(uint64_t time_ns)
+{
+	return time_ns - time_ns % TIME_UNIT_NS;
+}
+
 static uint8_t *put_events(struct vs_writer *writer, uint8_t *out)
 {
 	struct vs_block_header header = {
 		.kind = VS_BLOCK_EVENTS,
 		.nr_records = writer->nr_pending_events,
-		.first_time_ns = writer->first_time_ns,
-		.last_time_ns = writer->last_time_ns,
+		.first_time_ns = round_time(writer->first_time_ns),
+		.last_time_ns = round_time(writer->last_time_ns),
 	};
 	uint8_t *p = vs_coverage_put(writer->raw, &writer->coverage);
 
@@ -187,12 +193,12 @@ static uint8_t *put_events(struct vs_writer *writer, uint8_t *out)
 	return out;
 }
 
-/* Times of the first and the last event of a block, as they will be read. */
+/* Times of the first and the last event of a block. */
 static void note_times(struct vs_writer *writer, const struct vs_record *event, bool is_first)
 {
-	writer->last_time_ns = event->time_ns - event->time_ns % TIME_UNIT_NS;
+	writer->last_time_ns = event->time_ns;
 	if (is_first)
-		writer->first_time_ns = writer->last_time_ns;
+		writer->first_time_ns = event->time_ns;
 }
 
 /* Makes blocks of all that was added. */
@@ -251,8 +257,8 @@ static void write_snapshot_block(struct vs_writer *writer)
 	struct vs_block_header header = {
 		.kind = VS_BLOCK_SNAPSHOT,
 		.nr_records = vs_columns_get_nr(writer->columns),
-		.first_time_ns = writer->first_time_ns,
-		.last_time_ns = writer->last_time_ns,
+		.first_time_ns = round_time(writer->first_time_ns),
+		.last_time_ns = round_time(writer->last_time_ns),
 	};
 	uint8_t *p = writer->raw;
 	uint8_t *behind;
@@ -438,18 +444,39 @@ static void add_event(struct vs_writer *writer, const struct vs_record *record)
 	writer->nr_pending_events++;
 }
 
+static void add_definition(struct vs_writer *writer, const struct vs_record *record)
+{
+	writer->definitions_size +=
+		vs_definitions_writer_put(writer->definitions + writer->definitions_size, record,
+					  &writer->tree, &writer->nr_rows);
+}
+
+uint32_t vs_writer_add_run(struct vs_writer *writer, const struct vs_record *records, uint32_t nr,
+			   uint32_t ring, uint64_t sequence)
+{
+	uint32_t nr_before = writer->nr_pending_events;
+
+	writer->has_records = true;
+	writer->nr_pending += nr;
+	vs_coverage_add_run(&writer->coverage, ring, sequence, nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (vs_record_is_event(records[i].type))
+			add_event(writer, &records[i]);
+		else
+			add_definition(writer, &records[i]);
+	}
+	return writer->nr_pending_events - nr_before;
+}
+
 void vs_writer_add(struct vs_writer *writer, const struct vs_record *record, uint32_t ring,
 		   uint64_t sequence)
 {
-	writer->has_records = true;
-	writer->nr_pending++;
-	vs_coverage_add(&writer->coverage, ring, sequence);
-	if (vs_record_is_event(record->type))
-		add_event(writer, record);
-	else
-		writer->definitions_size +=
-			vs_definitions_writer_put(writer->definitions + writer->definitions_size,
-						  record, &writer->tree, &writer->nr_rows);
+	(void)vs_writer_add_run(writer, record, 1, ring, sequence);
+}
+
+uint32_t vs_writer_get_room(const struct vs_writer *writer)
+{
+	return vs_writer_is_full(writer) ? 0 : VS_COLUMNS_MAX - writer->nr_pending_events;
 }
 
 bool vs_writer_is_full(const struct vs_writer *writer)

@@ -52,6 +52,16 @@ VS_MUST_CHECK int vs_writer_add_info(struct vs_writer *writer, const char *key, 
 void vs_writer_add(struct vs_writer *writer, const struct vs_record *record, uint32_t ring,
 		   uint64_t sequence);
 
+/* The same for nr records in a row, at most vs_writer_get_room(). Returns how many are events. */
+uint32_t vs_writer_add_run(struct vs_writer *writer, const struct vs_record *records, uint32_t nr,
+			   uint32_t ring, uint64_t sequence);
+
+/*
+ * So many records of one ring can be added before vs_writer_is_full() has to be asked again, if no
+ * more than one of them is a definition.
+ */
+uint32_t vs_writer_get_room(const struct vs_writer *writer);
+
 /* Time for vs_writer_flush: a block is full, or there is no room for one more record. */
 bool vs_writer_is_full(const struct vs_writer *writer);
 

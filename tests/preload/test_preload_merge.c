@@ -121,6 +121,70 @@ static void test_rings_come_out_in_the_order_of_their_times(void **state)
 	assert_true(vs_merge_is_empty(merge));
 }
 
+/* A definition that decodes: whatever it says. */
+static bool define(struct vs_ring *ring)
+{
+	const struct vs_record name = {.type = VS_RECORD_NAME, .name = {1, {"name", 4}}};
+	uint8_t bytes[VS_CODEC_MAX] = {0};
+	uint32_t size = ((uint32_t)vs_codec_put_record(bytes, &name) + 7) & ~7u;
+	struct vs_live_record *record = vs_ring_begin(ring, VS_LIVE_RECORD_HEAD + size);
+
+	if (!record)
+		return false;
+	record->type = VS_RECORD_NAME;
+	record->flags = VS_LIVE_ENCODED;
+	memcpy(record + 1, bytes, size);
+	vs_ring_end(ring, record);
+	return true;
+}
+
+static void assert_run(uint32_t max, uint32_t ring, uint64_t sequence, uint32_t nr)
+{
+	struct vs_record records[8];
+	struct vs_merge_run run;
+
+	assert_true(vs_merge_next_run(merge, records, max, &run));
+	assert_int_equal(run.ring, ring);
+	assert_int_equal(run.sequence, sequence);
+	assert_int_equal(run.nr, nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (records[i].type == VS_RECORD_NAME) {
+			assert_int_equal(i, nr - 1);
+			continue;
+		}
+		assert_int_equal(records[i].type, VS_RECORD_STEP);
+		assert_int_equal(records[i].thread, ring);
+		assert_int_equal(records[i].step.number, 100 * ring + sequence + i);
+	}
+}
+
+static void test_runs_end_where_another_ring_or_a_definition_has_its_turn(void **state)
+{
+	struct vs_record record;
+	struct vs_merge_run run;
+	struct vs_ring a, b;
+
+	(void)state;
+	assert_true(vs_ring_open(&a, &log_, 1));
+	assert_true(vs_ring_open(&b, &log_, 2));
+	for (uint64_t i = 0; i < 5; i++)
+		assert_true(push(&a, 100 + i));
+	assert_true(push(&b, 200));
+	assert_true(push(&b, 201));
+	assert_true(push(&a, 105));
+	assert_true(define(&a));
+	assert_true(push(&a, 107));
+	vs_merge_look(merge, NOW_NS);
+	assert_true(push(&a, 108));
+	assert_false(vs_merge_next_run(merge, &record, 0, &run));
+	assert_run(3, 1, 0, 3);
+	assert_run(8, 1, 3, 2);
+	assert_run(8, 2, 0, 2);
+	assert_run(8, 1, 5, 2);
+	assert_run(8, 1, 7, 1);
+	assert_no_next();
+}
+
 static void test_what_comes_after_the_look_comes_with_the_next(void **state)
 {
 	struct vs_ring a;
@@ -381,6 +445,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_rings_come_out_in_the_order_of_their_times),
+		TEST(test_runs_end_where_another_ring_or_a_definition_has_its_turn),
 		TEST(test_what_comes_after_the_look_comes_with_the_next),
 		TEST(test_nothing_overtakes_a_record_that_is_being_made),
 		TEST(test_definitions_come_out_as_they_were),

@@ -81,6 +81,34 @@ static void test_gap_begins_another_range(void **state)
 	free(coverage);
 }
 
+static void test_records_in_a_row_count_as_if_they_came_one_by_one(void **state)
+{
+	struct vs_coverage *coverage = make();
+	struct vs_coverage_range range;
+	struct vs_wire wire;
+	uint8_t *bytes;
+
+	(void)state;
+	vs_coverage_add_run(coverage, 3, 5, 10);
+	vs_coverage_add(coverage, 3, 15);
+	vs_coverage_add_run(coverage, 4, 0, 7);
+	vs_coverage_add_run(coverage, 3, 16, 2);
+	vs_coverage_add_run(coverage, 3, 20, 4);
+	assert_int_equal(put(coverage, &bytes, &wire), 3);
+	range = vs_coverage_get(&wire);
+	assert_int_equal(range.ring, 3);
+	assert_int_equal(range.first, 5);
+	assert_int_equal(range.count, 13);
+	range = vs_coverage_get(&wire);
+	assert_int_equal(range.ring, 4);
+	assert_int_equal(range.count, 7);
+	range = vs_coverage_get(&wire);
+	assert_int_equal(range.first, 20);
+	assert_int_equal(range.count, 4);
+	free(bytes);
+	free(coverage);
+}
+
 static void test_full_one_is_empty_when_cleared(void **state)
 {
 	struct vs_coverage *coverage = make();
@@ -127,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rings_may_take_turns),
 		cmocka_unit_test(test_gap_begins_another_range),
+		cmocka_unit_test(test_records_in_a_row_count_as_if_they_came_one_by_one),
 		cmocka_unit_test(test_full_one_is_empty_when_cleared),
 		cmocka_unit_test(test_range_that_cannot_be_is_corrupt),
 	};

@@ -268,6 +268,29 @@ static void test_writer_is_full_of_events(void **state)
 	vs_pair_maker_fini(&maker);
 }
 
+static void test_room_is_what_the_block_can_take(void **state)
+{
+	struct vs_record records[3] = {make_step(0), make_step(1)};
+	struct vs_pair_maker maker;
+
+	(void)state;
+	records[2] = (struct vs_record){.type = VS_RECORD_NAME, .name = {1, {"name", 4}}};
+	vs_pair_maker_init(&maker, 0, false);
+	assert_int_equal(vs_writer_get_room(maker.writer), VS_COLUMNS_MAX);
+	assert_int_equal(vs_writer_add_run(maker.writer, records, 3, 7, 0), 2);
+	assert_int_equal(vs_writer_get_room(maker.writer), VS_COLUMNS_MAX - 2);
+	assert_int_equal(vs_writer_get_nr_pending(maker.writer), 3);
+	for (uint64_t i = 3; vs_writer_get_room(maker.writer); i++) {
+		assert_false(vs_writer_is_full(maker.writer));
+		assert_int_equal(vs_writer_add_run(maker.writer, records, 1, 7, i), 1);
+	}
+	assert_true(vs_writer_is_full(maker.writer));
+	assert_int_equal(vs_writer_get_nr_pending(maker.writer), VS_COLUMNS_MAX + 1);
+	vs_pair_maker_flush(&maker);
+	assert_int_equal(vs_writer_get_room(maker.writer), VS_COLUMNS_MAX);
+	vs_pair_maker_fini(&maker);
+}
+
 static void test_writer_is_full_of_definitions(void **state)
 {
 	static char text[VS_CODEC_TEXT_MAX];
@@ -535,6 +558,7 @@ int main(void)
 		cmocka_unit_test(test_flush_of_nothing_writes_nothing),
 		cmocka_unit_test(test_flush_is_one_write),
 		cmocka_unit_test(test_writer_is_full_of_events),
+		cmocka_unit_test(test_room_is_what_the_block_can_take),
 		cmocka_unit_test(test_writer_is_full_of_definitions),
 		cmocka_unit_test(test_writer_is_full_of_rings),
 		cmocka_unit_test(test_resumed_trace_goes_on_with_events_and_nodes),
