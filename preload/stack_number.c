@@ -157,12 +157,38 @@ static void add_link(struct vs_thread_state *self, struct vs_stack *stack)
 
 /* ---- Numbers -------------------------------------------------------------------------------- */
 
+/* In which a stack's number means the stack. */
+static uint64_t get_era(uint32_t epoch)
+{
+	return (uint64_t)vs_lifecycle_recording() << 32 | epoch;
+}
+
+/* The number of a stack with these frames; *epoch: the one it is valid in. */
+static uint32_t look_up(struct vs_thread_state *self, const struct vs_stack *stack, uint32_t *epoch)
+{
+	struct vs_stack_memo *memo = &self->scratch->stacks;
+	struct vs_stack_table_key key;
+	struct vs_unwind_path path;
+	uint32_t number;
+
+	*epoch = vs_stack_table_get_epoch();
+	vs_stack_memo_get_path(stack, &path);
+	number = vs_stack_memo_find(memo, &path, get_era(*epoch));
+	if (number != VS_NO_ID)
+		return number;
+	number = vs_stack_table_find(&key, stack);
+	*epoch = key.epoch;
+	if (number == VS_NO_ID)
+		number = define_stack(self, &key, stack);
+	if (number != VS_NO_ID)
+		vs_stack_memo_add(memo, &path, get_era(key.epoch), number);
+	return number;
+}
+
 /* The number of the stack, by its frames; *epoch: the one it is valid in. */
 static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self, uint32_t *epoch)
 {
-	struct vs_stack_table_key key;
 	struct vs_stack stack;
-	uint32_t number;
 
 	vs_stack_capture(self, &stack);
 	if (stack.nr_frames == 0)
@@ -172,9 +198,7 @@ static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self
 		add_python(self, &stack);
 		add_link(self, &stack);
 	}
-	number = vs_stack_table_find(&key, &stack);
-	*epoch = key.epoch;
-	return number != VS_NO_ID ? number : define_stack(self, &key, &stack);
+	return look_up(self, &stack, epoch);
 }
 
 uint32_t vs_stack_number_get(struct vs_thread *thread)
@@ -190,7 +214,7 @@ uint32_t vs_stack_number_get(struct vs_thread *thread)
 		return thread->stack;
 	/* Before the walk: what is unloaded during it makes the number one of the past. */
 	epoch = vs_stack_table_get_epoch();
-	era = (uint64_t)vs_lifecycle_recording() << 32 | epoch;
+	era = get_era(epoch);
 	is_recalled = vs_stack_recall(self, &path);
 	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
 	if (has_python && is_recalled) {

@@ -77,6 +77,71 @@ static void test_the_oldest_of_a_set_goes(void **state)
 	}
 }
 
+#define NR_FRAMES 20u
+
+static struct vs_unwind_path path_of(const uint64_t *frames, uint32_t nr, bool is_deep, bool is_cut)
+{
+	struct vs_stack stack = {
+		.nr_frames = nr, .frames = frames, .is_deep = is_deep, .is_cut = is_cut};
+	struct vs_unwind_path path;
+
+	vs_stack_memo_get_path(&stack, &path);
+	return path;
+}
+
+static void assert_differ(const struct vs_unwind_path *a, const struct vs_unwind_path *b)
+{
+	assert_int_not_equal(a->a, b->a);
+	assert_int_not_equal(a->b, b->b);
+}
+
+static void test_every_frame_is_in_both_halves_of_a_path(void **state)
+{
+	uint64_t frames[NR_FRAMES];
+
+	(void)state;
+	for (uint32_t i = 0; i < NR_FRAMES; i++)
+		frames[i] = 0x400000 + 16 * i;
+	for (uint32_t nr = 1; nr <= NR_FRAMES; nr++) {
+		struct vs_unwind_path path = path_of(frames, nr, false, false);
+		struct vs_unwind_path same = path_of(frames, nr, false, false);
+
+		assert_memory_equal(&path, &same, sizeof(path));
+		for (uint32_t i = 0; i < nr; i++) {
+			struct vs_unwind_path other;
+
+			frames[i] ^= 1;
+			other = path_of(frames, nr, false, false);
+			frames[i] ^= 1;
+			assert_differ(&path, &other);
+		}
+	}
+}
+
+static void test_order_length_and_marks_make_another_path(void **state)
+{
+	static const uint64_t frames[] = {1, 2, 3, 4, 5, 6, 7, 8};
+	static const uint64_t swapped[] = {5, 2, 3, 4, 1, 6, 7, 8};
+	static const uint64_t zeros[NR_FRAMES];
+	struct vs_unwind_path path = path_of(frames, 8, false, false),
+			      others[] = {
+				      path_of(swapped, 8, false, false),
+				      path_of(frames, 7, false, false),
+				      path_of(frames, 8, true, false),
+				      path_of(frames, 8, false, true),
+			      };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_differ(&path, &others[i]);
+	for (uint32_t nr = 1; nr < NR_FRAMES; nr++) {
+		struct vs_unwind_path shorter = path_of(zeros, nr, false, false);
+		struct vs_unwind_path longer = path_of(zeros, nr + 1, false, false);
+
+		assert_differ(&shorter, &longer);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -85,6 +150,8 @@ int main(void)
 		TEST(test_half_a_path_is_another_path),
 		TEST(test_a_number_of_another_era_means_nothing),
 		TEST(test_the_oldest_of_a_set_goes),
+		TEST(test_every_frame_is_in_both_halves_of_a_path),
+		TEST(test_order_length_and_marks_make_another_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
