@@ -290,7 +290,8 @@ static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self,
 }
 
 /* Into the recorder, for so many events; false: there is nothing to write to. */
-static bool enter_for(struct vs_thread *thread, unsigned nr_events)
+static inline __attribute__((always_inline)) bool enter_for(struct vs_thread *thread,
+							    unsigned nr_events)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 
@@ -315,7 +316,13 @@ static bool enter_for(struct vs_thread *thread, unsigned nr_events)
 	return true;
 }
 
-static inline bool enter(struct vs_thread *thread)
+/* Inlined where most events are; the rest shares a copy. */
+static inline __attribute__((always_inline)) bool enter_quickly(struct vs_thread *thread)
+{
+	return enter_for(thread, 1);
+}
+
+static __attribute__((noinline)) bool enter(struct vs_thread *thread)
 {
 	return enter_for(thread, 1);
 }
@@ -405,7 +412,7 @@ void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uin
 	struct vs_alloc event;
 
 	self->nr_events++;
-	if (!enter(self))
+	if (!enter_quickly(self))
 		return;
 	event = (struct vs_alloc){
 		.kind = kind,
@@ -425,7 +432,7 @@ void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kind, uint
 	struct vs_free event;
 
 	self->nr_events++;
-	if (!enter(self))
+	if (!enter_quickly(self))
 		return;
 	event = (struct vs_free){
 		.kind = kind,
