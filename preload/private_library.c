@@ -2,9 +2,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include <zlib.h>
 
 #include "imports.h"
 #include "message.h"
@@ -40,20 +43,95 @@ static void *open_privately(const char *name)
 	return dlopen(name, flags);
 }
 
+/* ---- libz ------------------------------------------------------------------------------------ */
+
+/* What deflate needs at its default settings, and some more: zconf.h. */
+#define ARENA_SIZE (512u << 10)
+
+/*
+ * compress2, but with memory of our own: malloc is the program's, or that of another one who stands
+ * in front of it, and whoever forked us may have held its lock. All of it begins anew with every
+ * block, so it does not matter what a parent was in the middle of. One thread at a time, the
+ * writer's.
+ */
+static struct {
+	int (*begin)(z_streamp stream, int level, const char *version, int size);
+	int (*run)(z_streamp stream, int flush);
+	int (*end)(z_streamp stream);
+	unsigned char *arena; /* NULL: none yet */
+	size_t used;
+} deflater;
+
+static void *take_memory(void *unused, unsigned nr, unsigned size)
+{
+	size_t room = ((size_t)nr * size + 15) & ~(size_t)15;
+	void *memory = deflater.arena + deflater.used;
+
+	(void)unused;
+	if (room > ARENA_SIZE - deflater.used)
+		return NULL;
+	deflater.used += room;
+	return memory;
+}
+
+static void give_memory(void *unused, void *memory)
+{
+	(void)unused;
+	(void)memory;
+}
+
+static bool begin_arena(void)
+{
+	void *arena = deflater.arena;
+
+	if (!arena)
+		arena = mmap(NULL, ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
+	if (arena == MAP_FAILED)
+		return false;
+	deflater.arena = arena;
+	deflater.used = 0;
+	return true;
+}
+
+static int compress_block(unsigned char *out, unsigned long *out_size, const unsigned char *in,
+			  unsigned long size, int level)
+{
+	z_stream stream = {.zalloc = take_memory, .zfree = give_memory};
+	int result;
+
+	if (!begin_arena() || size > UINT32_MAX || *out_size > UINT32_MAX)
+		return Z_MEM_ERROR;
+	result = deflater.begin(&stream, level, ZLIB_VERSION, (int)sizeof(stream));
+	if (result != Z_OK)
+		return result;
+	stream.next_in = (unsigned char *)(uintptr_t)in;
+	stream.avail_in = (unsigned)size;
+	stream.next_out = out;
+	stream.avail_out = (unsigned)*out_size;
+	result = deflater.run(&stream, Z_FINISH);
+	*out_size = stream.total_out;
+	deflater.end(&stream);
+	return result == Z_STREAM_END ? Z_OK : Z_BUF_ERROR;
+}
+
 static void open_zlib(void)
 {
-	struct vs_writer_zlib found = {0};
 	void *handle = open_privately("libz.so.1");
 
 	if (handle) {
-		TAKE(found.bound, handle, "compressBound");
-		TAKE(found.compress, handle, "compress2");
+		TAKE(zlib.bound, handle, "compressBound");
+		TAKE(deflater.begin, handle, "deflateInit_");
+		TAKE(deflater.run, handle, "deflate");
+		TAKE(deflater.end, handle, "deflateEnd");
 	}
-	if (found.bound && found.compress)
-		zlib = found;
+	if (zlib.bound && deflater.begin && deflater.run && deflater.end)
+		zlib.compress = compress_block;
 	else
 		vs_message_print("libz.so.1 cannot be used, traces are not compressed", NULL);
 }
+
+/* ---- libunwind ------------------------------------------------------------------------------- */
 
 /*
  * libunwind sees whether memory can be read by writing it to a pipe, which it opens in the

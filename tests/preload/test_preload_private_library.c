@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "imports.h"
 #include "message.h"
 #include "private_library.h"
 
@@ -58,6 +59,49 @@ static void test_what_libz_packs_can_be_unpacked(void **state)
 	size = sizeof(packed);
 	assert_int_equal(zlib->compress(packed, &size, text, sizeof(text), 0), 0);
 	assert_true(size > sizeof(text));
+}
+
+static void *refuse_memory(size_t size)
+{
+	(void)size;
+	return NULL;
+}
+
+/* The program's malloc may be anybody's, and its lock may be held by a thread that a fork left
+ * behind. */
+static void test_libz_does_without_malloc(void **state)
+{
+	const struct vs_writer_zlib *zlib = vs_private_library_zlib();
+	void *handle = dlopen("libz.so.1", RTLD_NOW | RTLD_NOLOAD);
+	static unsigned char text[100000], packed[120000];
+	unsigned long first_size = 0;
+
+	(void)state;
+	assert_non_null(handle);
+	assert_true(vs_imports_replace(handle, "malloc", (void *)(uintptr_t)refuse_memory));
+	memset(text, 'x', sizeof(text));
+	for (int i = 0; i < 20; i++) {
+		unsigned long size = sizeof(packed);
+
+		assert_int_equal(zlib->compress(packed, &size, text, sizeof(text), 1), 0);
+		assert_true(!first_size || size == first_size);
+		first_size = size;
+	}
+	assert_true(vs_imports_replace(handle, "malloc", (void *)(uintptr_t)malloc));
+	dlclose(handle);
+}
+
+static void test_what_does_not_fit_is_not_packed(void **state)
+{
+	static unsigned char text[1000], packed[20];
+	unsigned long size = 10;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[500] = 'y';
+	assert_int_not_equal(
+		vs_private_library_zlib()->compress(packed, &size, text, sizeof(text), 1), 0);
+	assert_int_equal(packed[10], 0);
 }
 
 static void test_the_program_does_not_see_our_libraries(void **state)
@@ -199,6 +243,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_libz_packs_can_be_unpacked),
+		cmocka_unit_test(test_libz_does_without_malloc),
+		cmocka_unit_test(test_what_does_not_fit_is_not_packed),
 		cmocka_unit_test(test_the_program_does_not_see_our_libraries),
 		cmocka_unit_test(test_libunwind_walks_and_leaves_the_program_s_files_alone),
 		cmocka_unit_test(test_libunwind_is_used_unless_it_would_do_harm),
