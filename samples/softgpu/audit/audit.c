@@ -90,13 +90,38 @@ static void report_refusal(const char *path, const struct facts *facts)
 		    ", and softgpu has no stand-in for it");
 }
 
+/*
+ * A spare: a library that a program may well bring itself, and gets from us only if the loader has
+ * nowhere else to look.
+ */
+static bool is_spare(const struct sg_library_name *name)
+{
+	return !sg_library_name_is_nvidia(name);
+}
+
+static const char *find_spare(const char *path)
+{
+	struct sg_library_name name;
+	const char *standin = NULL;
+
+	/* Folders for machines of some kind come before the one in which it may yet be. */
+	if (!strstr(path, "/glibc-hwcaps/") && sg_library_name_parse(path, &name) == 0 &&
+	    is_spare(&name))
+		standin = sg_standin_find(&name);
+	if (standin)
+		sg_path_set_add(&redirected, path);
+	return standin ? standin : path;
+}
+
 /* A path the loader is about to open, made from a search folder and the name that was asked for. */
-static const char *answer_candidate(const char *path)
+static const char *answer_candidate(const char *path, bool is_last_resort)
 {
 	const char *standin;
 	struct facts facts;
 
 	look_at_file(path, &facts);
+	if (!facts.exists && is_last_resort)
+		return find_spare(path);
 	if (!facts.is_nvidia)
 		return path;
 	standin = sg_standin_find(&facts.name);
@@ -122,7 +147,8 @@ static const char *answer_path(const char *name, const char *path,
 	look_at_file(path, &facts);
 	if (facts.is_nvidia)
 		standin = sg_standin_find(&facts.name);
-	if (!standin && asked && asked->text[asked->version_at] == '\0' && !facts.is_standin)
+	if (!standin && asked && asked->text[asked->version_at] == '\0' && !facts.is_standin &&
+	    !is_spare(asked))
 		standin = sg_standin_find_newest(asked);
 	if (standin)
 		return standin;
@@ -152,12 +178,12 @@ static const char *answer_request(const char *name, const struct link_map *loade
 
 	/* What /usr/lib/libcudart.so is, of which release, only the file can tell. */
 	if (is_library && (asked.text[asked.version_at] || !strchr(name, '/')))
-		standin = sg_standin_find(&asked);
+		standin = is_spare(&asked) ? NULL : sg_standin_find(&asked);
 	if (!standin && strchr(name, '/') && strchr(name, '$'))
 		return answer_path_with_tokens(name, is_library ? &asked : NULL, loader);
 	if (!standin && strchr(name, '/'))
 		return answer_path(name, name, is_library ? &asked : NULL);
-	if (!standin && is_library && asked.text[asked.version_at] == '\0')
+	if (!standin && is_library && asked.text[asked.version_at] == '\0' && !is_spare(&asked))
 		standin = sg_standin_find_newest(&asked);
 	return standin ? standin : name;
 }
@@ -208,7 +234,7 @@ SG_EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned int f
 	if (flag == LA_SER_ORIG)
 		answer = answer_request(name, (const struct link_map *)*cookie);
 	else
-		answer = answer_candidate(name);
+		answer = answer_candidate(name, flag == LA_SER_DEFAULT);
 	errno = saved;
 	return (char *)answer;
 }

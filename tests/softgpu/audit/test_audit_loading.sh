@@ -44,6 +44,21 @@ test_longer_version_gives_the_standin() {
 $foreign/libcudart.so.12.8.90: $standins/libcudart.so.12 standin12"
 }
 
+# A name that is none of NVIDIA's: the program's own goes before ours.
+test_spare_is_used_only_if_there_is_nothing_else() {
+	cp "$standins/libcuda.so.1" "$standins/libspare.so.1"
+	load libspare.so.1
+	[[ $out == "libspare.so.1: "*" standin" ]] || fail "expected the spare"
+	expect_err ""
+	mkdir "$work/own"
+	cp "$work/libharmless.so" "$work/own/libspare.so.1"
+	LD_LIBRARY_PATH=$work/own load libspare.so.1
+	expect_out "libspare.so.1: $work/own/libspare.so.1 harmless"
+	load "$work/own/libspare.so.1"
+	expect_out "$work/own/libspare.so.1: $work/own/libspare.so.1 harmless"
+	rm -r "$standins/libspare.so.1" "$work/own"
+}
+
 test_hashed_name_gives_the_standin() {
 	load libcudart-d0da41ae.so.13
 	expect_out "libcudart-d0da41ae.so.13: $standins/libcudart.so.13 standin"
