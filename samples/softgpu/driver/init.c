@@ -10,6 +10,7 @@
 #include "call_tool.h"
 #include "identity.h"
 #include "log.h"
+#include "note.h"
 
 /* What cuInit leaves behind. `result` is stored last; until then nobody else reads the rest. */
 static struct {
@@ -63,8 +64,10 @@ struct sg_card *sg_init_get_card(void)
 
 CUresult sg_init_refuse_missing(const char *name, _Atomic int *said)
 {
-	if (!atomic_exchange(said, 1))
+	if (!atomic_exchange(said, 1)) {
 		sg_log_part(SG_LOG_MISSING, "%s is not supported", name);
+		sg_note_add("missing %s", name);
+	}
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -175,6 +178,20 @@ static void choose_devices(int nr)
 	}
 }
 
+/* The card, for whoever reads the notes. */
+static void note_card(const struct sg_config *config)
+{
+	const struct sg_profile *card = &config->profile;
+
+	sg_note_add("card cc=%d sms=%d threads=%d memory=%llu context=%llu addresses=%s backing=%s "
+		    "devices=%d profile=%s name=%s",
+		    card->cc, card->nr_multiprocessors, card->threads_per_multiprocessor,
+		    (unsigned long long)card->memory_size, (unsigned long long)card->context_size,
+		    card->addresses == SG_ADDRESSES_CHUNKS ? "chunks" : "packed",
+		    config->backing == SG_BACKING_ZERO ? "zero" : "exact", config->nr_devices,
+		    card->key, card->name);
+}
+
 static void initialise(void)
 {
 	const struct sg_config *config = sg_config_get();
@@ -197,6 +214,7 @@ static void initialise(void)
 		state.result = CUDA_ERROR_OUT_OF_MEMORY;
 		return;
 	}
+	note_card(config);
 	state.result = CUDA_SUCCESS;
 	atomic_store_explicit(&state.is_initialised, 1, memory_order_release);
 }

@@ -29,8 +29,8 @@ RESULTS = {"i": ("int", "0"), "n": ("size_t", "0"), "f": ("float", "0"), "d": ("
 CHECKS = {"h": "sg_math_call_check({a})", "X": "sg_math_call_destroy({a}, SG_MATH_LIBRARY)",
           "D": "sg_math_call_destroy({a}, SG_MATH_OTHER)",
           "H": "sg_math_call_create({a}, {kind})"}
-FILLS = {"I": "sg_math_call_put_int({a}, (int)sg_math_default_size());",
-         "L": "sg_math_call_put_size({a}, sg_math_default_size());",
+FILLS = {"I": "sg_math_call_put_int({a}, (int){size});",
+         "L": "sg_math_call_put_size({a}, {size});",
          "o": "sg_math_call_put_int({a}, 0);", "O": "sg_math_call_put_size({a}, 0);",
          "P": "sg_math_call_put_pointer({a}, NULL);"}
 # The functions that make handles of the library; all other handles are of the kind OTHER.
@@ -61,13 +61,14 @@ def function(name, result, letters):
     arguments = [f"{TYPES[letter]} a{i}" for i, letter in enumerate(letters)]
     prototype = f"{RESULTS[result][0]} {name}({', '.join(arguments) or 'void'})"
     lines = [f"SG_MATH_WEAK {prototype};", f"SG_MATH_WEAK {prototype}", "{",
-             "\tstatic int said;", ""]
+             "\tstatic int said;", *(["\tstatic int noted;"] if set(letters) & set("IL") else []), ""]
     checks, fills = [], []
     for i, letter in enumerate(letters):
         if letter in CHECKS and result == "i":
             checks.append(CHECKS[letter].format(a=f"a{i}", kind=kind))
         elif letter in FILLS:
-            fills.append("\t" + FILLS[letter].format(a=f"a{i}"))
+            size = f'sg_math_call_note_size("{name}", sg_math_default_size(), &noted)'
+            fills.append("\t" + FILLS[letter].format(a=f"a{i}", size=size))
         else:
             fills.append(f"\t(void)a{i};")
     lines.append(f'\tsg_math_call_say("{name}", &said);')

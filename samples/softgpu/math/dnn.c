@@ -49,12 +49,16 @@ int sg_math_bad_handle(void)
 
 size_t sg_math_default_size(void)
 {
-	return sg_dnn_workspace();
+	/* Functions that have no other size to give are noted by their own names. */
+	return sg_math_call_setting("SOFTGPU_CUDNN_WORKSPACE", 0);
 }
 
 size_t sg_dnn_workspace(void)
 {
-	return sg_math_call_setting("SOFTGPU_CUDNN_WORKSPACE", 0);
+	static int noted;
+
+	return sg_math_call_note_size("cuDNN-workspace",
+				      sg_math_call_setting("SOFTGPU_CUDNN_WORKSPACE", 0), &noted);
 }
 
 SG_MATH_API(size_t, cudnnGetVersion, void)

@@ -184,6 +184,7 @@ SG_MATH_API(int, cudnnGetRNNTempSpaceSizes, void *handle, const void *rnn_handle
 {
 	const struct rnn_data *data = sg_math_object_get(SG_MATH_OTHER, data_handle);
 	const struct rnn *rnn = get_rnn(rnn_handle);
+	static int noted;
 	size_t kept;
 
 	if (sg_math_call_check(handle) != 0 || !rnn || !data)
@@ -192,7 +193,10 @@ SG_MATH_API(int, cudnnGetRNNTempSpaceSizes, void *handle, const void *rnn_handle
 	       (size_t)(nr_gates(rnn) * rnn->nr_layers * nr_directions(rnn)) *
 	       sg_dnn_element_size(rnn->data_type);
 	sg_math_call_put_size(workspace, sg_dnn_workspace());
-	sg_math_call_put_size(reserve, mode == FORWARD_TRAINING ? kept : 0);
+	sg_math_call_put_size(
+		reserve, mode == FORWARD_TRAINING
+				 ? sg_math_call_note_size("cudnnGetRNNTempSpaceSizes", kept, &noted)
+				 : 0);
 	return 0;
 }
 

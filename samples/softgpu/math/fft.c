@@ -131,6 +131,7 @@ static int work_size(int rank, const long long *n, long long batch, size_t eleme
 static int make(int handle, int rank, const long long *n, long long batch, size_t element,
 		size_t *size)
 {
+	static int noted;
 	struct plan *plan = get(handle);
 	size_t needed = 0;
 	int err;
@@ -146,7 +147,7 @@ static int make(int handle, int rank, const long long *n, long long batch, size_
 		if (sg_math_device_alloc(&plan->area, needed) != 0)
 			return ALLOC_FAILED;
 	}
-	plan->work_size = needed;
+	plan->work_size = sg_math_call_note_size("cuFFT-work-area", needed, &noted);
 	plan->is_made = true;
 	sg_math_call_put_size(size, needed);
 	return 0;

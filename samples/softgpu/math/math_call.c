@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "log.h"
+#include "note.h"
 
 __attribute__((weak)) size_t sg_math_default_size(void)
 {
@@ -15,6 +16,14 @@ void sg_math_call_say(const char *name, int *said)
 	    __atomic_exchange_n(said, 1, __ATOMIC_RELAXED))
 		return;
 	sg_log_part(SG_LOG_MATH, "%s", name);
+}
+
+size_t sg_math_call_note_size(const char *name, size_t size, int *said)
+{
+	if (!__atomic_load_n(said, __ATOMIC_RELAXED) &&
+	    !__atomic_exchange_n(said, 1, __ATOMIC_RELAXED))
+		sg_note_add("size %s %zu", name, size);
+	return size;
 }
 
 int sg_math_call_check(const void *handle)

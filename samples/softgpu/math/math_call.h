@@ -56,6 +56,12 @@ size_t sg_math_default_size(void);
 /* Says the name, once, when SOFTGPU_LOG has "math". @said is 0 at first. */
 void sg_math_call_say(const char *name, int *said);
 
+/*
+ * Notes, once, that a size which the program asked for is not the real one (note.h). @said is 0 at
+ * first. The size itself is what the caller goes on with.
+ */
+size_t sg_math_call_note_size(const char *name, size_t size, int *said);
+
 /* 0, or -1 if it is no living handle of the library. */
 int sg_math_call_check(const void *handle);
 

@@ -2,6 +2,7 @@
 #include "runtime.h"
 
 #include "../common/log.h"
+#include "../common/note.h"
 
 struct error_text {
 	int number;
@@ -55,8 +56,10 @@ cudaError_t sg_rt_error_from(CUresult result)
 
 cudaError_t sg_rt_error_unsupported(const char *name, int *said)
 {
-	if (!__atomic_exchange_n(said, 1, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(said, 1, __ATOMIC_RELAXED)) {
 		sg_log_part(SG_LOG_MISSING, "%s is not supported", name);
+		sg_note_add("missing %s", name);
+	}
 	return sg_rt_error_set(cudaErrorNotSupported);
 }
 
