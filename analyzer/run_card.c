@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,35 +30,42 @@ struct list {
 	size_t nr_profiles, nr_fields;
 };
 
+__attribute__((format(printf, 2, 3))) static int refuse(const struct vs_run_asker *asker,
+							const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return vs_command_fail_usage(asker->command, "--%s: %s", asker->option, text);
+}
+
 bool vs_run_card_is_size(const char *text)
 {
 	return *text >= '0' && *text <= '9';
 }
 
-static int check_size(const char *name, const char *text, uint64_t least, uint64_t most)
+static int check_size(const struct vs_run_asker *asker, const char *name, const char *text,
+		      uint64_t least, uint64_t most)
 {
 	uint64_t size;
 
 	if (vs_options_parse_size(&size, text))
-		return vs_command_fail_usage(
-			&vs_cmd_run, "--softgpu: %s'%s' is not a size (8G, 512M, 1.5G, bytes)",
-			name, text);
+		return refuse(asker, "%s'%s' is not a size (8G, 512M, 1.5G, bytes)", name, text);
 	if (size < least)
-		return vs_command_fail_usage(&vs_cmd_run,
-					     "--softgpu: %s'%s' is too small, the least is %" PRIu64
-					     " bytes",
-					     name, text, least);
+		return refuse(asker, "%s'%s' is too small, the least is %" PRIu64 " bytes", name,
+			      text, least);
 	if (size > most)
-		return vs_command_fail_usage(&vs_cmd_run,
-					     "--softgpu: %s'%s' is too large, the most is %" PRIu64
-					     " bytes",
-					     name, text, most);
+		return refuse(asker, "%s'%s' is too large, the most is %" PRIu64 " bytes", name,
+			      text, most);
 	return 0;
 }
 
-int vs_run_card_set_memory(const char *text)
+int vs_run_card_set_memory(const struct vs_run_asker *asker, const char *text)
 {
-	int status = check_size("", text, LEAST_MEMORY, MOST_MEMORY);
+	int status = check_size(asker, "", text, LEAST_MEMORY, MOST_MEMORY);
 
 	return status ? status : vs_run_environment_set("SOFTGPU_MEMORY", text);
 }
@@ -119,7 +127,8 @@ static void remove_point(char *text)
 		memmove(text + digits, text + digits + 1, strlen(text + digits));
 }
 
-static int check_number(const char *name, const char *text, uint64_t least, uint64_t most)
+static int check_number(const struct vs_run_asker *asker, const char *name, const char *text,
+			uint64_t least, uint64_t most)
 {
 	uint64_t number;
 	char *end;
@@ -131,12 +140,12 @@ static int check_number(const char *name, const char *text, uint64_t least, uint
 	} else if (strlen(text) <= 9 && !vs_options_parse_number(&number, text, least, most)) {
 		return 0;
 	}
-	return vs_command_fail_usage(
-		&vs_cmd_run, "--softgpu: %s'%s' is not a number from %" PRIu64 " to %" PRIu64, name,
-		text, least, most);
+	return refuse(asker, "%s'%s' is not a number from %" PRIu64 " to %" PRIu64, name, text,
+		      least, most);
 }
 
-static int check_word(const char *name, const char *text, const char *words)
+static int check_word(const struct vs_run_asker *asker, const char *name, const char *text,
+		      const char *words)
 {
 	size_t length = strlen(text);
 
@@ -145,30 +154,28 @@ static int check_word(const char *name, const char *text, const char *words)
 		if (!strncmp(word, text, length) && (!word[length] || word[length] == '|'))
 			return 0;
 	}
-	return vs_command_fail_usage(&vs_cmd_run, "--softgpu: %s'%s' is none of %s", name, text,
-				     words);
+	return refuse(asker, "%s'%s' is none of %s", name, text, words);
 }
 
-static int check_value(const struct row *field, const char *value)
+static int check_value(const struct vs_run_asker *asker, const struct row *field, const char *value)
 {
 	uint64_t least, most;
 	char name[40];
 
 	snprintf(name, sizeof(name), "%s: ", field->name);
 	if (sscanf(field->values, "number:%" SCNu64 "-%" SCNu64, &least, &most) == 2)
-		return check_number(name, value, least, most);
+		return check_number(asker, name, value, least, most);
 	if (sscanf(field->values, "size:%" SCNu64 "-%" SCNu64, &least, &most) == 2)
-		return check_size(name, value, least, most);
+		return check_size(asker, name, value, least, most);
 	if (!strncmp(field->values, "word:", 5))
-		return check_word(name, value, field->values + 5);
+		return check_word(asker, name, value, field->values + 5);
 	if (!*value)
-		return vs_command_fail_usage(&vs_cmd_run, "--softgpu: %s needs a value",
-					     field->name);
+		return refuse(asker, "%s needs a value", field->name);
 	return 0;
 }
 
 /* "sms=10" as SOFTGPU_SMS=10. Changes its argument. */
-static int set_field(const struct list *list, char *text)
+static int set_field(const struct vs_run_asker *asker, const struct list *list, char *text)
 {
 	char *value = strchr(text, '='), known[MAX_TEXT], variable[64];
 	const struct row *field = NULL;
@@ -180,13 +187,11 @@ static int set_field(const struct list *list, char *text)
 	}
 	if (!field) {
 		join_names(known, list->fields, list->nr_fields);
-		return vs_command_fail_usage(
-			&vs_cmd_run, "--softgpu: '%s' is no FIELD=VALUE of these fields: %s", text,
-			known);
+		return refuse(asker, "'%s' is no FIELD=VALUE of these fields: %s", text, known);
 	}
 	if (!strcmp(text, "cc"))
 		remove_point(value);
-	status = check_value(field, value);
+	status = check_value(asker, field, value);
 	if (status)
 		return status;
 	snprintf(variable, sizeof(variable), "SOFTGPU_%s", text);
@@ -196,7 +201,7 @@ static int set_field(const struct list *list, char *text)
 }
 
 /* "rtx4090x2": cuts the number off, unless all of it is a name (rtx4090). */
-static int split_number(const struct list *list, char *name)
+static int split_number(const struct vs_run_asker *asker, const struct list *list, char *name)
 {
 	char *cross = strrchr(name, 'x');
 
@@ -208,29 +213,27 @@ static int split_number(const struct list *list, char *name)
 		*cross = 'x';
 		return 0;
 	}
-	return check_number("", cross + 1, 0, MOST_DEVICES)
+	return check_number(asker, "", cross + 1, 0, MOST_DEVICES)
 		       ? VS_EXIT_USAGE
 		       : vs_run_environment_set("SOFTGPU_DEVICES", cross + 1);
 }
 
-static int set_profile(const struct list *list, char *name)
+static int set_profile(const struct vs_run_asker *asker, const struct list *list, char *name)
 {
 	char known[MAX_TEXT];
-	int status = split_number(list, name);
+	int status = split_number(asker, list, name);
 
 	if (status)
 		return status;
 	if (!find_row(list->profiles, list->nr_profiles, name)) {
 		join_names(known, list->profiles, list->nr_profiles);
-		return vs_command_fail_usage(
-			&vs_cmd_run,
-			"--softgpu: '%s' is neither a size (8G) nor one of the profiles %s", name,
-			known);
+		return refuse(asker, "'%s' is neither a size (8G) nor one of the profiles %s", name,
+			      known);
 	}
 	return vs_run_environment_set("SOFTGPU_PROFILE", name);
 }
 
-int vs_run_card_set_profile(const char *folder, const char *text)
+int vs_run_card_set_profile(const struct vs_run_asker *asker, const char *folder, const char *text)
 {
 	struct list *list = malloc(sizeof(*list));
 	char *copy = strdup(text), *part, *rest = copy;
@@ -243,9 +246,9 @@ int vs_run_card_set_profile(const char *folder, const char *text)
 	status = read_list(list, folder);
 	part = strsep(&rest, ",");
 	if (!status)
-		status = set_profile(list, part);
+		status = set_profile(asker, list, part);
 	while (!status && (part = strsep(&rest, ",")))
-		status = set_field(list, part);
+		status = set_field(asker, list, part);
 free_copy:
 	free(copy);
 	free(list);

@@ -1,5 +1,6 @@
 #include "run_softgpu.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -83,17 +84,18 @@ static int set_reserve(const char *program)
 	return status;
 }
 
-int vs_run_softgpu_set_up(const char *libdir, const char *card, const char *program)
+int vs_run_softgpu_set_up(const struct vs_run_asker *asker, const char *libdir, const char *card,
+			  const char *program)
 {
 	char folder[PATH_MAX], library[PATH_MAX + 32];
 	int status = 0;
 
-	if (card && vs_run_card_is_size(card))
-		status = vs_run_card_set_memory(card);
+	if (vs_run_card_is_size(card))
+		status = vs_run_card_set_memory(asker, card);
 	if (!status)
 		status = find_folder(folder, libdir);
-	if (!status && card && !vs_run_card_is_size(card))
-		status = vs_run_card_set_profile(folder, card);
+	if (!status && *card && !vs_run_card_is_size(card))
+		status = vs_run_card_set_profile(asker, folder, card);
 	if (!status)
 		status = set_card();
 	if (!status)
@@ -102,4 +104,21 @@ int vs_run_softgpu_set_up(const char *libdir, const char *card, const char *prog
 		return status;
 	snprintf(library, sizeof(library), "%s/libsoftgpu-audit.so", folder);
 	return vs_run_environment_prepend("LD_AUDIT", library, ":");
+}
+
+int vs_run_softgpu_list(const char *libdir)
+{
+	char folder[PATH_MAX], path[PATH_MAX + 32], line[512];
+	FILE *file;
+
+	if (find_folder(folder, libdir))
+		return VS_EXIT_FAILED;
+	snprintf(path, sizeof(path), "%s/profiles.txt", folder);
+	file = fopen(path, "re");
+	if (!file)
+		return vs_command_fail_text(path, "%s", strerror(errno));
+	while (fgets(line, sizeof(line), file))
+		fputs(line, stdout);
+	fclose(file);
+	return VS_EXIT_DONE;
 }

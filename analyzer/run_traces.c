@@ -321,3 +321,28 @@ void vs_run_traces_tell(const struct vs_run_traces *traces, bool is_recorded)
 	free(text);
 	free_list(&list);
 }
+
+char **vs_run_traces_get_paths(const struct vs_run_traces *traces)
+{
+	struct list list = {NULL, 0, 0};
+	char **paths = NULL;
+	size_t i;
+
+	if (traces->index[0] && !read_index(&list, traces->index))
+		paths = calloc(list.nr_traces + 1, sizeof(*paths));
+	for (i = 0; paths && i < list.nr_traces; i++) {
+		paths[i] = list.traces[i].path;
+		list.traces[i].path = NULL;
+	}
+	free_list(&list);
+	return paths;
+}
+
+void vs_run_traces_free_paths(char **paths)
+{
+	size_t i;
+
+	for (i = 0; paths && paths[i]; i++)
+		free(paths[i]);
+	free(paths);
+}

@@ -28,6 +28,13 @@ void vs_run_traces_open(struct vs_run_traces *traces);
  */
 void vs_run_traces_tell(const struct vs_run_traces *traces, bool is_recorded);
 
+/*
+ * Their paths, for those who read them afterwards: an array with NULL behind the last, to be freed
+ * by vs_run_traces_free_paths. NULL: not known.
+ */
+char **vs_run_traces_get_paths(const struct vs_run_traces *traces);
+void vs_run_traces_free_paths(char **paths);
+
 /* Removes the index. */
 void vs_run_traces_close(struct vs_run_traces *traces);
 

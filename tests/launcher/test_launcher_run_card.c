@@ -26,6 +26,8 @@ static const char profiles[] =
 	"l2             SOFTGPU_L2             size:1024-1048576 cache\n"
 	"addresses      SOFTGPU_ADDRESSES      word:chunks|packed their order\n";
 
+static const struct vs_run_asker asker = {&vs_cmd_run, "softgpu"};
+
 static int enter(void **state)
 {
 	static const char *const ours[] = {"SOFTGPU_PROFILE", "SOFTGPU_DEVICES",  "SOFTGPU_MEMORY",
@@ -54,7 +56,7 @@ static void expect(const char *name, const char *value)
 
 static void take(const char *text)
 {
-	assert_int_equal(vs_run_card_set_profile(".", text), 0);
+	assert_int_equal(vs_run_card_set_profile(&asker, ".", text), 0);
 }
 
 static void refuse(const char *text, const char *why)
@@ -65,7 +67,7 @@ static void refuse(const char *text, const char *why)
 	snprintf(expected, sizeof(expected),
 		 "vramscope: run: --softgpu: %s (see: vramscope help run)\n", why);
 	vs_capture_begin(STDERR_FILENO);
-	status = vs_run_card_set_profile(".", text);
+	status = vs_run_card_set_profile(&asker, ".", text);
 	assert_string_equal(vs_capture_end(), expected);
 	assert_int_equal(status, VS_EXIT_USAGE);
 }
@@ -165,7 +167,7 @@ static void test_list_that_is_not_there_is_missed(void **state)
 
 	(void)state;
 	vs_capture_begin(STDERR_FILENO);
-	status = vs_run_card_set_profile("nowhere", "softgpu");
+	status = vs_run_card_set_profile(&asker, "nowhere", "softgpu");
 	snprintf(text, sizeof(text), "%s", vs_capture_end());
 	assert_int_equal(status, VS_EXIT_FAILED);
 	assert_string_equal(text, "vramscope: nowhere/profiles.txt: the list of profiles: No such "

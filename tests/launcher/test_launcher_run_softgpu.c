@@ -20,6 +20,7 @@
 #define USUAL TLS "=65536"
 #define LARGE TLS "=4194304"
 
+static const struct vs_run_asker asker = {&vs_cmd_run, "softgpu"};
 static char libdir[PATH_MAX];
 
 /* An installed simulated GPU, and nothing of it in the environment. */
@@ -44,7 +45,7 @@ static int enter(void **state)
 
 static void set_up(const char *memory)
 {
-	assert_int_equal(vs_run_softgpu_set_up(libdir, memory, "program"), 0);
+	assert_int_equal(vs_run_softgpu_set_up(&asker, libdir, memory ? memory : "", "program"), 0);
 }
 
 static void expect_refusal(const char *memory, int status, const char *text)
@@ -54,7 +55,7 @@ static void expect_refusal(const char *memory, int status, const char *text)
 
 	snprintf(expected, sizeof(expected), text, vs_scratch_path());
 	vs_capture_begin(STDERR_FILENO);
-	got = vs_run_softgpu_set_up(libdir, memory, "program");
+	got = vs_run_softgpu_set_up(&asker, libdir, memory ? memory : "", "program");
 	assert_string_equal(vs_capture_end(), expected);
 	assert_int_equal(got, status);
 }
