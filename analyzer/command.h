@@ -34,6 +34,8 @@ enum vs_takes {
 		1 << 9,           /* a program and its arguments; the first word ends the options */
 	VS_TAKES_WORD = 1 << 10,  /* one or none */
 	VS_TAKES_INDEX = 1 << 11, /* --no-index */
+	VS_TAKES_NOTHING = 1 << 12, /* its words may be left out, and it looks itself */
+	VS_TAKES_STDERR = 1 << 13,  /* it prints there: width and colour are those of stderr */
 
 	/* What DESIGN promises for every analysis command. */
 	VS_TAKES_ANALYSIS = VS_TAKES_JSON | VS_TAKES_DEVICE | VS_TAKES_AT | VS_TAKES_RANGE |

@@ -88,11 +88,11 @@ static int set_to(struct vs_options *options, const char *value)
 	return vs_options_parse_time(&options->to_ns, value);
 }
 
-bool vs_option_table_wants_color(void)
+bool vs_option_table_wants_color(int stream)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb");
+	return isatty(stream) && !(no_color && *no_color) && term && strcmp(term, "dumb");
 }
 
 static int set_color(struct vs_options *options, const char *value)
@@ -102,7 +102,8 @@ static int set_color(struct vs_options *options, const char *value)
 	else if (!strcmp(value, "never"))
 		options->color = false;
 	else if (!strcmp(value, "auto"))
-		options->color = vs_option_table_wants_color();
+		options->color = vs_option_table_wants_color(
+			options->command->takes & VS_TAKES_STDERR ? STDERR_FILENO : STDOUT_FILENO);
 	else
 		return -VS_ERR_INVALID;
 	return 0;

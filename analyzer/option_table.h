@@ -14,7 +14,7 @@ struct vs_shared_option {
 };
 
 /* --color=auto: on a terminal that can, unless NO_COLOR is set. */
-bool vs_option_table_wants_color(void);
+bool vs_option_table_wants_color(int stream);
 
 /* Ends with a name of NULL. */
 extern const struct vs_shared_option vs_option_table[];

@@ -204,7 +204,8 @@ static void check_words(struct parse *parse)
 	const char *what = command->takes & VS_TAKES_COMMAND ? "program" : "trace";
 	unsigned int any = VS_TAKES_TRACE | VS_TAKES_TRACES | VS_TAKES_COMMAND | VS_TAKES_WORD;
 
-	if (!options->nr_traces && (command->takes & any) && !(command->takes & VS_TAKES_WORD))
+	if (!options->nr_traces && (command->takes & any) &&
+	    !(command->takes & (VS_TAKES_WORD | VS_TAKES_NOTHING)))
 		end_usage(parse, vs_command_fail_usage(command, "no %s given", what));
 	else if (options->nr_traces && !(command->takes & any))
 		end_usage(parse, vs_command_fail_usage(command, "unexpected argument '%s'",
@@ -216,7 +217,7 @@ static void check_words(struct parse *parse)
 		end_usage(parse, vs_command_fail_usage(command, "--from is later than --to"));
 }
 
-static uint32_t find_width(void)
+static uint32_t find_width(int stream)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
@@ -224,7 +225,7 @@ static uint32_t find_width(void)
 
 	if (columns && !vs_options_parse_number(&number, columns, NARROWEST, 10000))
 		return (uint32_t)number;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+	if (ioctl(stream, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		return size.ws_col < NARROWEST ? NARROWEST : size.ws_col;
 	return 100;
 }
@@ -234,14 +235,15 @@ bool vs_options_parse(struct vs_options *options, const struct vs_command *comma
 		      char **argv, int *status)
 {
 	struct parse parse = {.options = options, .command = command, .argv = argv + 1};
+	int stream = command->takes & VS_TAKES_STDERR ? STDERR_FILENO : STDOUT_FILENO;
 
 	(void)argc;
 	*options = (struct vs_options){
 		.command = command,
 		.device = VS_OPTIONS_ANY_DEVICE,
 		.to_ns = UINT64_MAX,
-		.color = (command->takes & VS_TAKES_COLOR) && vs_option_table_wants_color(),
-		.width = find_width(),
+		.color = (command->takes & VS_TAKES_COLOR) && vs_option_table_wants_color(stream),
+		.width = find_width(stream),
 		.traces = argv + 1,
 	};
 	options->nr_traces = parse_words(&parse, argv + 1);

@@ -87,13 +87,14 @@ end:
 	return status;
 }
 
-static int tell_trace(const struct vs_options *options, const char *path, struct vs_json *json,
-		      vs_story_teller tell)
+int vs_story_visit(const struct vs_options *options, const char *path, FILE *file,
+		   struct vs_json *json, vs_story_teller tell, void *context)
 {
 	struct vs_story story = {.path = path,
 				 .options = options,
 				 .json = json,
-				 .style = {stdout, options->width, options->ascii, options->color}};
+				 .context = context,
+				 .style = {file, options->width, options->ascii, options->color}};
 	int status, finished, err = 0;
 
 	if (vs_trace_open_reader(&story.reader, path))
@@ -106,6 +107,12 @@ static int tell_trace(const struct vs_options *options, const char *path, struct
 	vs_trace_index_close(story.index);
 	finished = vs_trace_open_finish(story.reader, path);
 	return status ? status : finished;
+}
+
+static int tell_trace(const struct vs_options *options, const char *path, struct vs_json *json,
+		      vs_story_teller tell)
+{
+	return vs_story_visit(options, path, stdout, json, tell, NULL);
 }
 
 /* A failure outweighs a damaged trace, and both outweigh success. */

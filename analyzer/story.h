@@ -25,6 +25,7 @@ struct vs_story {
 	struct vs_reader_state state; /* after the last record */
 	struct vs_json *json;         /* NULL: text */
 	void *own;                    /* what the command keeps while it tells of its devices */
+	void *context;                /* of vs_story_visit */
 };
 
 /* Tells one story, as text or JSON. 0 or a negative error. */
@@ -36,6 +37,13 @@ typedef int (*vs_story_teller)(struct vs_story *story);
  */
 int vs_story_run(const struct vs_command *command, int argc, char **argv, const char *schema,
 		 vs_story_teller tell);
+
+/*
+ * The same with one trace, for those who tell more than a list of stories. Text goes to `file`;
+ * json: NULL, or where an object is open. Returns the exit status.
+ */
+int vs_story_visit(const struct vs_options *options, const char *path, FILE *file,
+		   struct vs_json *json, vs_story_teller tell, void *context);
 
 /*
  * The frame of most stories: headline or the trace's fields, then each device with its heading or

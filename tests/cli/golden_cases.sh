@@ -77,6 +77,24 @@ case_usage_errors() {
 	v run --json true
 }
 
+case_dryrun_usage_errors() {
+	v dryrun
+	v dryrun true
+	v dryrun --gpu t4
+	v dryrun --gpu ''  true
+	v dryrun --gpu 1M true
+	v dryrun --gup t4 true
+	SOFTGPU_LIBDIR=$STANDINS v dryrun --gpu rtx9090 true
+	SOFTGPU_LIBDIR=$STANDINS v dryrun --gpu rtx4090x99 true
+	SOFTGPU_LIBDIR=$STANDINS v dryrun --gpu t4,colour=red true
+	SOFTGPU_LIBDIR=$STANDINS v dryrun --gpu t4 --report nowhere/report.txt true
+	SOFTGPU_LIBDIR=$STANDINS v dryrun --gpu t4 no-such-program
+}
+
+case_dryrun_lists_cards() {
+	SOFTGPU_LIBDIR=$STANDINS v dryrun --gpu list
+}
+
 case_analysis_usage_errors() {
 	v report
 	v report --top
@@ -160,7 +178,7 @@ case_all_commands_say_the_same_of_a_bad_trace() {
 	done
 	for command in $(commands); do
 		case $command in
-		run | help | version) continue ;;
+		run | dryrun | help | version) continue ;;
 		heatmap) options=(-o picture.png) ;;
 		*) options=() ;;
 		esac

@@ -163,7 +163,7 @@ static bool wants_color(int fd, const char *term, const char *no_color)
 	else
 		unsetenv("NO_COLOR");
 	dup2(fd, STDOUT_FILENO);
-	wants = vs_option_table_wants_color();
+	wants = vs_option_table_wants_color(STDOUT_FILENO);
 	dup2(saved, STDOUT_FILENO);
 	close(saved);
 	return wants;
