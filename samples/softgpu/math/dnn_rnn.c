@@ -177,25 +177,34 @@ SG_MATH_API(int, cudnnGetRNNWeightSpaceSize, void *handle, const void *rnn_handl
 	return 0;
 }
 
-/* What a training run keeps for its way back: the gates of every step. The real size is not public.
+/*
+ * What a training run keeps for its way back: the gates of every step of every sequence. The real
+ * size is not public.
  */
+static size_t get_reserve(const struct rnn *rnn, int data_type, size_t nr_steps)
+{
+	static int noted;
+	size_t nr_gates_of_all = (size_t)(nr_gates(rnn) * rnn->nr_layers * nr_directions(rnn));
+
+	return sg_math_call_note_size("cuDNN-RNN-reserve-space",
+				      nr_steps * (size_t)rnn->hidden_size * nr_gates_of_all *
+					      sg_dnn_element_size(data_type),
+				      &noted);
+}
+
 SG_MATH_API(int, cudnnGetRNNTempSpaceSizes, void *handle, const void *rnn_handle, int mode,
 	    const void *data_handle, size_t *workspace, size_t *reserve)
 {
 	const struct rnn_data *data = sg_math_object_get(SG_MATH_OTHER, data_handle);
 	const struct rnn *rnn = get_rnn(rnn_handle);
-	static int noted;
-	size_t kept;
 
 	if (sg_math_call_check(handle) != 0 || !rnn || !data)
 		return sg_dnn_bad_param();
-	kept = (size_t)data->max_length * (size_t)data->batch_size * (size_t)rnn->hidden_size *
-	       (size_t)(nr_gates(rnn) * rnn->nr_layers * nr_directions(rnn)) *
-	       sg_dnn_element_size(rnn->data_type);
 	sg_math_call_put_size(workspace, sg_dnn_workspace());
 	sg_math_call_put_size(
 		reserve, mode == FORWARD_TRAINING
-				 ? sg_math_call_note_size("cudnnGetRNNTempSpaceSizes", kept, &noted)
+				 ? get_reserve(rnn, rnn->data_type,
+					       (size_t)data->max_length * (size_t)data->batch_size)
 				 : 0);
 	return 0;
 }
@@ -230,5 +239,152 @@ SG_MATH_API(int, cudnnGetRNNWeightParams, void *handle, const void *rnn_handle, 
 	describe(bias_descriptor, rnn->data_type, place.rows, place.has_bias);
 	sg_math_call_put_pointer(matrix, place.columns ? space + place.matrix * element : NULL);
 	sg_math_call_put_pointer(bias, place.has_bias ? space + place.bias * element : NULL);
+	return 0;
+}
+
+/*
+ * The functions before 8.0, which cuDNN 8 still has and PyTorch used up to 2.2: the size of the
+ * input and the type of data come with each call, by descriptors.
+ */
+
+/* As the network would be if it had been described whole. False: there is no such network. */
+static int complete(struct rnn *rnn, const void *handle, const void *x, int data_type)
+{
+	const struct rnn *known = get_rnn(handle);
+	const struct sg_dnn_tensor *input = sg_dnn_tensor_get(x);
+
+	if (!known || known->nr_layers < 1 || !input || input->nr_dims < 2)
+		return 0;
+	*rnn = *known;
+	rnn->input_size = input->dims[1];
+	rnn->data_type = data_type;
+	return 1;
+}
+
+SG_MATH_API(int, cudnnSetRNNDescriptor_v6, void *handle, void *rnn_handle, int hidden_size,
+	    int nr_layers, void *dropout, int input_mode, int direction, int cell, int algorithm,
+	    int math_precision)
+{
+	struct rnn *rnn = get_rnn(rnn_handle);
+
+	if (sg_math_call_check(handle) != 0 || !rnn || hidden_size < 1 || nr_layers < 1)
+		return sg_dnn_bad_param();
+	*rnn = (struct rnn){
+		.algorithm = algorithm,
+		.cell = cell,
+		.bias = BIAS_DOUBLE,
+		.direction = direction,
+		.input_mode = input_mode,
+		.math_precision = math_precision,
+		.hidden_size = hidden_size,
+		.nr_layers = nr_layers,
+		.dropout = dropout,
+	};
+	return 0;
+}
+
+SG_MATH_API(int, cudnnSetRNNProjectionLayers, void *handle, void *rnn_handle, int recurrent_size,
+	    int output)
+{
+	struct rnn *rnn = get_rnn(rnn_handle);
+
+	if (sg_math_call_check(handle) != 0 || !rnn || recurrent_size < 1 || output)
+		return sg_dnn_bad_param();
+	rnn->projection_size = recurrent_size;
+	return 0;
+}
+
+SG_MATH_API(int, cudnnSetRNNBiasMode, void *rnn_handle, int bias)
+{
+	struct rnn *rnn = get_rnn(rnn_handle);
+
+	if (!rnn || bias < BIAS_NONE || bias > BIAS_HIDDEN)
+		return sg_dnn_bad_param();
+	rnn->bias = bias;
+	return 0;
+}
+
+SG_MATH_API(int, cudnnGetRNNParamsSize, void *handle, const void *rnn_handle, const void *x,
+	    size_t *size, int data_type)
+{
+	struct rnn rnn;
+
+	if (sg_math_call_check(handle) != 0 || !size || !complete(&rnn, rnn_handle, x, data_type))
+		return sg_dnn_bad_param();
+	*size = find_place(&rnn, -1, -1, NULL) * sg_dnn_element_size(data_type);
+	return 0;
+}
+
+/* One linear layer: its matrix, or its bias. */
+static int put_linear_layer(const void *rnn_handle, int pseudo_layer, const void *x,
+			    const void *weights, char *space, int id, void *descriptor,
+			    void **found, int is_bias)
+{
+	const struct sg_dnn_tensor *filter = sg_dnn_tensor_get(weights);
+	struct place place = {0};
+	struct rnn rnn;
+	size_t element;
+
+	if (!filter || !complete(&rnn, rnn_handle, x, filter->data_type) || id < 0 ||
+	    id > 2 * nr_gates(&rnn) || pseudo_layer < 0 ||
+	    pseudo_layer >= rnn.nr_layers * nr_directions(&rnn))
+		return sg_dnn_bad_param();
+	find_place(&rnn, pseudo_layer, id, &place);
+	element = sg_dnn_element_size(rnn.data_type);
+	describe(descriptor, rnn.data_type, place.rows, is_bias ? place.has_bias : place.columns);
+	if (is_bias)
+		sg_math_call_put_pointer(found,
+					 place.has_bias ? space + place.bias * element : NULL);
+	else
+		sg_math_call_put_pointer(found,
+					 place.columns ? space + place.matrix * element : NULL);
+	return 0;
+}
+
+SG_MATH_API(int, cudnnGetRNNLinLayerMatrixParams, void *handle, const void *rnn_handle,
+	    int pseudo_layer, const void *x, const void *weights, char *space, int id,
+	    void *descriptor, void **matrix)
+{
+	if (sg_math_call_check(handle) != 0)
+		return sg_dnn_bad_param();
+	return put_linear_layer(rnn_handle, pseudo_layer, x, weights, space, id, descriptor, matrix,
+				0);
+}
+
+SG_MATH_API(int, cudnnGetRNNLinLayerBiasParams, void *handle, const void *rnn_handle,
+	    int pseudo_layer, const void *x, const void *weights, char *space, int id,
+	    void *descriptor, void **bias)
+{
+	if (sg_math_call_check(handle) != 0)
+		return sg_dnn_bad_param();
+	return put_linear_layer(rnn_handle, pseudo_layer, x, weights, space, id, descriptor, bias,
+				1);
+}
+
+SG_MATH_API(int, cudnnGetRNNWorkspaceSize, void *handle, const void *rnn_handle, int length,
+	    const void *const *x, size_t *size)
+{
+	if (sg_math_call_check(handle) != 0 || !get_rnn(rnn_handle) || length < 1 || !x || !size)
+		return sg_dnn_bad_param();
+	*size = sg_dnn_workspace();
+	return 0;
+}
+
+SG_MATH_API(int, cudnnGetRNNTrainingReserveSize, void *handle, const void *rnn_handle, int length,
+	    const void *const *x, size_t *size)
+{
+	const struct rnn *rnn = get_rnn(rnn_handle);
+	const struct sg_dnn_tensor *input = NULL;
+	size_t nr_steps = 0;
+
+	if (sg_math_call_check(handle) != 0 || !rnn || length < 1 || !x || !size)
+		return sg_dnn_bad_param();
+	for (int i = 0; i < length; i++) {
+		input = sg_dnn_tensor_get(x[i]);
+		if (!input || input->nr_dims < 2)
+			return sg_dnn_bad_param();
+		nr_steps += (size_t)input->dims[0];
+	}
+	*size = get_reserve(rnn, input->data_type, nr_steps);
 	return 0;
 }

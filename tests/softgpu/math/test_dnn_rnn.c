@@ -20,6 +20,22 @@ int cudnnCreateTensorDescriptor(void **tensor);
 int cudnnDestroyTensorDescriptor(void *tensor);
 int cudnnGetTensorNdDescriptor(void *tensor, int requested, int *type, int *nr, int *dims,
 			       int *strides);
+int cudnnSetTensorNdDescriptor(void *tensor, int type, int nr, const int *dims, const int *strides);
+int cudnnCreateFilterDescriptor(void **filter);
+int cudnnDestroyFilterDescriptor(void *filter);
+int cudnnSetFilterNdDescriptor(void *filter, int type, int format, int nr, const int *dims);
+int cudnnSetRNNDescriptor_v6(void *handle, void *rnn, int hidden_size, int nr_layers, void *dropout,
+			     int input, int direction, int cell, int algorithm, int precision);
+int cudnnSetRNNBiasMode(void *rnn, int bias);
+int cudnnSetRNNProjectionLayers(void *handle, void *rnn, int recurrent, int output);
+int cudnnGetRNNParamsSize(void *handle, void *rnn, void *x, size_t *size, int type);
+int cudnnGetRNNLinLayerMatrixParams(void *handle, void *rnn, int pseudo_layer, void *x,
+				    void *weights, void *space, int id, void *descriptor,
+				    void **matrix);
+int cudnnGetRNNLinLayerBiasParams(void *handle, void *rnn, int pseudo_layer, void *x, void *weights,
+				  void *space, int id, void *descriptor, void **bias);
+int cudnnGetRNNWorkspaceSize(void *handle, void *rnn, int length, void **x, size_t *size);
+int cudnnGetRNNTrainingReserveSize(void *handle, void *rnn, int length, void **x, size_t *size);
 
 #define BAD_PARAM 2000
 #define LSTM      2
@@ -138,6 +154,76 @@ static void test_layers_that_are_not_there_are_refused(void **state)
 			 BAD_PARAM);
 }
 
+static void set_older(void *x, int batch)
+{
+	const int dims[] = {batch, INPUT, 1}, strides[] = {INPUT, 1, 1};
+
+	assert_int_equal(cudnnSetTensorNdDescriptor(x, 0, 3, dims, strides), 0);
+	assert_int_equal(
+		cudnnSetRNNDescriptor_v6(handle, rnn, HIDDEN, LAYERS, NULL, 0, 0, LSTM, 0, 0), 0);
+}
+
+/* The same network by the functions of before 8.0: the same sizes and places. */
+static void test_older_functions_give_the_same_layout(void **state)
+{
+	void *x, *weights, *matrix, *bias, *place;
+	size_t size = 0, older_size = 0;
+
+	(void)state;
+	assert_int_equal(cudnnCreateTensorDescriptor(&x), 0);
+	assert_int_equal(cudnnCreateFilterDescriptor(&weights), 0);
+	assert_int_equal(cudnnSetFilterNdDescriptor(weights, 0, 0, 3, (const int[]){100, 1, 1}), 0);
+	for (int id = 0; id < 8; id++) {
+		assert_int_equal(set(DOUBLE, 0), 0);
+		assert_int_equal(cudnnGetRNNWeightSpaceSize(handle, rnn, &size), 0);
+		assert_int_equal(cudnnGetRNNWeightParams(handle, rnn, 1, size, space, id,
+							 matrix_descriptor, &matrix,
+							 bias_descriptor, &bias),
+				 0);
+		set_older(x, 4);
+		assert_int_equal(cudnnGetRNNParamsSize(handle, rnn, x, &older_size, 0), 0);
+		assert_int_equal(older_size, size);
+		assert_int_equal(cudnnGetRNNLinLayerMatrixParams(handle, rnn, 1, x, weights, space,
+								 id, matrix_descriptor, &place),
+				 0);
+		assert_ptr_equal(place, matrix);
+		assert_int_equal(cudnnGetRNNLinLayerBiasParams(handle, rnn, 1, x, weights, space,
+							       id, bias_descriptor, &place),
+				 0);
+		assert_ptr_equal(place, bias);
+	}
+	assert_int_equal(cudnnSetRNNBiasMode(rnn, 0), 0);
+	assert_int_equal(cudnnGetRNNParamsSize(handle, rnn, x, &older_size, 0), 0);
+	assert_int_equal(older_size, size - sizeof(float) * LAYERS * 8 * HIDDEN);
+	assert_int_equal(cudnnGetRNNLinLayerMatrixParams(handle, rnn, LAYERS, x, weights, space, 0,
+							 matrix_descriptor, &place),
+			 BAD_PARAM);
+	assert_int_equal(cudnnDestroyFilterDescriptor(weights), 0);
+	assert_int_equal(cudnnDestroyTensorDescriptor(x), 0);
+}
+
+/* Steps of sequences that end one after the other: each with its own size. */
+static void test_older_reserve_counts_each_step(void **state)
+{
+	void *x[3];
+	size_t size = 1;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(cudnnCreateTensorDescriptor(&x[i]), 0);
+		set_older(x[i], 3 - i);
+	}
+	assert_int_equal(cudnnGetRNNTrainingReserveSize(handle, rnn, 3, x, &size), 0);
+	assert_int_equal(size, sizeof(float) * (3 + 2 + 1) * HIDDEN * 4 * LAYERS);
+	assert_int_equal(cudnnGetRNNWorkspaceSize(handle, rnn, 3, x, &size), 0);
+	assert_int_equal(size, 0);
+	assert_int_equal(cudnnGetRNNTrainingReserveSize(handle, rnn, 0, x, &size), BAD_PARAM);
+	assert_int_equal(cudnnSetRNNProjectionLayers(handle, rnn, 2, 0), 0);
+	assert_int_equal(cudnnSetRNNProjectionLayers(handle, rnn, 0, 0), BAD_PARAM);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(cudnnDestroyTensorDescriptor(x[i]), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +231,8 @@ int main(void)
 		cmocka_unit_test(test_gates_lie_side_by_side),
 		cmocka_unit_test(test_network_without_bias_has_none),
 		cmocka_unit_test(test_layers_that_are_not_there_are_refused),
+		cmocka_unit_test(test_older_functions_give_the_same_layout),
+		cmocka_unit_test(test_older_reserve_counts_each_step),
 	};
 
 	return cmocka_run_group_tests(tests, create, destroy);
