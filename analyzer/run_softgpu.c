@@ -102,6 +102,11 @@ int vs_run_softgpu_set_up(const struct vs_run_asker *asker, const char *libdir, 
 		status = set_reserve(program);
 	if (status)
 		return status;
+	/* Triton looks for a driver to link against, and asks nobody but ldconfig. */
+	if (!getenv("TRITON_LIBCUDA_PATH") || !*getenv("TRITON_LIBCUDA_PATH"))
+		status = vs_run_environment_set("TRITON_LIBCUDA_PATH", folder);
+	if (status)
+		return status;
 	snprintf(library, sizeof(library), "%s/libsoftgpu-audit.so", folder);
 	return vs_run_environment_prepend("LD_AUDIT", library, ":");
 }

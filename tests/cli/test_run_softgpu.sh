@@ -29,7 +29,8 @@ same_as() {
 	run "${ours[@]}" -- "$@"
 	expect_out "$expected"
 	expect_status 0
-	[[ $out == *LD_AUDIT=* && $out == *SOFTGPU_CARD=* && $out == *GLIBC_TUNABLES=* ]] ||
+	[[ $out == *LD_AUDIT=* && $out == *SOFTGPU_CARD=* && $out == *GLIBC_TUNABLES=* &&
+		$out == *TRITON_LIBCUDA_PATH=* ]] ||
 		fail "the simulated GPU is not there"
 }
 

@@ -31,7 +31,7 @@ enum sg_nvml_mode {
  * then on. A value that cannot be understood is said on standard error and the default is used.
  *
  *   SOFTGPU_PROFILE  SOFTGPU_DEVICES  SOFTGPU_DRIVER_VERSION  SOFTGPU_NVML  SOFTGPU_BACKING
- *   SOFTGPU_EXACT_BELOW  SOFTGPU_CARD, and those of profile_field.def
+ *   SOFTGPU_EXACT_BELOW  SOFTGPU_BOOL  SOFTGPU_CARD, and those of profile_field.def
  */
 struct sg_config {
 	struct sg_profile profile;
@@ -40,6 +40,7 @@ struct sg_config {
 	enum sg_nvml_mode nvml_mode;
 	enum sg_backing backing;
 	uint64_t exact_below; /* in zero backing: copies up to this size are kept */
+	int unknown_bool;     /* in zero backing: what one byte reads as that was not written */
 	/*
 	 * Name of the card. Without SOFTGPU_CARD a name of this process's own, so that its
 	 * libraries (driver, NVML) meet on one card. NULL (no memory): a card for one opener alone.

@@ -200,6 +200,19 @@ static bool is_in_one_page(struct sg_arena_place place, uint64_t size)
 	return place.offset % HOST_PAGE + size <= HOST_PAGE;
 }
 
+/*
+ * A single byte that goes from the device to the program is a yes or no that a kernel should have
+ * written: whether all is valid, or done. Nobody knows which; the user may.
+ */
+static void answer_bool(const struct end *target, const struct end *source, uint64_t total)
+{
+	if (total == 1 && sg_config_get()->unknown_bool && keeps_everything(target) &&
+	    !keeps_everything(source)) {
+		mark_written(target);
+		*target->span.bytes = 1;
+	}
+}
+
 /* total: size of the whole copy this is a part of. */
 static void copy_part(const struct end *target, const struct end *source, uint64_t size,
 		      uint64_t total)
@@ -212,10 +225,12 @@ static void copy_part(const struct end *target, const struct end *source, uint64
 		clear(target, size);
 	} else if (is_untouched(source)) {
 		clear(target, size);
+		answer_bool(target, source, total);
 	} else if (has_file && !is_in_one_page(source->span.place, size)) {
 		copy_from_file(target, source, size);
 	} else if (has_file && is_hole(source->span.place, size)) {
 		clear(target, size);
+		answer_bool(target, source, total);
 	} else {
 		mark_written(target);
 		memmove(target->span.bytes, source->span.bytes, size);

@@ -384,6 +384,52 @@ static void play_nothing_kept(void **state)
 	assert_int_equal(get_kept(), 0);
 }
 
+static unsigned char read_byte(CUdeviceptr address)
+{
+	unsigned char byte = 0xee;
+
+	assert_ok(cuMemcpyDtoH(&byte, address, 1));
+	return byte;
+}
+
+/* A kept byte is what was written; two of them are no yes or no. */
+static void play_bool(void **state)
+{
+	CUdeviceptr small, block;
+	unsigned char bytes[2];
+
+	(void)state;
+	sg_rig_open();
+	small = alloc(512);
+	block = alloc(BLOCK);
+	assert_int_equal(read_byte(small), 1);
+	assert_int_equal(read_byte(block + 4097), 1);
+	assert_ok(cuMemcpyDtoH(bytes, block, 2));
+	assert_int_equal(bytes[0] | bytes[1], 0);
+	write_from_host(block, 1, 0);
+	write_from_host(block + 1, 1, 7);
+	assert_int_equal(read_byte(block), 0);
+	assert_int_equal(read_byte(block + 1), 7);
+	sg_rig_close();
+}
+
+static void play_no_bool(void **state)
+{
+	(void)state;
+	sg_rig_open();
+	assert_int_equal(read_byte(alloc(BLOCK)), 0);
+	sg_rig_close();
+}
+
+static void test_yes_or_no_that_no_kernel_wrote_can_be_set(void **state)
+{
+	(void)state;
+	SG_RIG_RUN("bool", "SOFTGPU_BACKING=zero", "SOFTGPU_BOOL=1", NULL);
+	SG_RIG_RUN("no_bool", "SOFTGPU_BACKING=zero", NULL);
+	/* What is exact is what it is. */
+	SG_RIG_RUN("no_bool", "SOFTGPU_BACKING=exact", "SOFTGPU_BOOL=1", NULL);
+}
+
 static void play_more_kept(void **state)
 {
 	CUdeviceptr address;
@@ -543,6 +589,8 @@ int main(int argc, char **argv)
 		{"small_slices", play_small_slices},
 		{"nothing_kept", play_nothing_kept},
 		{"more_kept", play_more_kept},
+		{"bool", play_bool},
+		{"no_bool", play_no_bool},
 		{"host_memory", play_host_memory},
 		{"full_card", play_full_card},
 		{"pile_up", play_pile_up},
@@ -560,6 +608,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_zero_backing_takes_all_slices_for_one_copy),
 		cmocka_unit_test(test_rows_of_large_copies_do_not_pile_up),
 		cmocka_unit_test(test_what_is_small_can_be_set),
+		cmocka_unit_test(test_yes_or_no_that_no_kernel_wrote_can_be_set),
 		cmocka_unit_test(test_memory_the_program_sees_is_exact_with_both),
 		cmocka_unit_test(test_card_full_of_tensors_fits_into_little_memory),
 		cmocka_unit_test(test_small_copies_do_not_pile_up),
