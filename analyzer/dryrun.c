@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "dryrun_json.h"
+#include "framework.h"
 #include "info.h"
 #include "report_text.h"
 
@@ -124,44 +125,38 @@ static int find_first_failure(struct vs_story *story)
 	return err;
 }
 
-static bool is_setting(const char *name)
+static int add_word(struct vs_dryrun_words *words, const char *name, const char *value)
 {
-	static const char *const others[] = {"RANK", "LOCAL_RANK", "VRAMSCOPE_RUN"};
+	struct vs_dryrun_word *more;
 	size_t i;
 
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (!strcmp(name, others[i]))
-			return false;
-	return true;
-}
-
-static int add_setting(struct vs_dryrun *dryrun, const char *name, const char *value)
-{
-	struct vs_dryrun_setting *more;
-	size_t i;
-
-	for (i = 0; i < dryrun->nr_settings; i++)
-		if (!strcmp(dryrun->settings[i].name, name))
+	for (i = 0; i < words->nr; i++)
+		if (!strcmp(words->list[i].name, name))
 			return 0;
-	more = realloc(dryrun->settings, (dryrun->nr_settings + 1) * sizeof(*more));
+	more = realloc(words->list, (words->nr + 1) * sizeof(*more));
 	if (!more)
 		return -VS_ERR_NO_MEMORY;
-	dryrun->settings = more;
-	more += dryrun->nr_settings++;
+	words->list = more;
+	more += words->nr++;
 	snprintf(more->name, sizeof(more->name), "%s", name);
 	snprintf(more->value, sizeof(more->value), "%s", value);
 	return 0;
 }
 
-static int add_settings(struct vs_story *story)
+/* Which framework it was, and the variables that change what its allocator does. */
+static int add_words(struct vs_story *story)
 {
-	size_t prefix = strlen(VS_INFO_ENV_PREFIX), position = 0;
-	const char *key, *value;
+	const struct vs_definitions *definitions = &story->analysis.replay->definitions;
+	struct vs_dryrun *dryrun = story->context;
+	const char *name, *value;
+	size_t i = 0;
 	int err = 0;
 
-	while (!err && vs_reader_next_info(story->reader, &position, &key, &value))
-		if (!strncmp(key, VS_INFO_ENV_PREFIX, prefix) && is_setting(key + prefix))
-			err = add_setting(story->context, key + prefix, value);
+	while (!err && vs_framework_next_setting(story, &i, &name, &value))
+		err = add_word(&dryrun->settings, name, value);
+	for (i = 0; i < definitions->nr_facts && !err; i++)
+		err = add_word(&dryrun->facts, definitions->facts[i].key,
+			       definitions->facts[i].value);
 	return err;
 }
 
@@ -191,7 +186,7 @@ static int tell_trace(struct vs_story *story)
 
 	dryrun->traces[dryrun->nr_traces].is_cut = story->state.nr_lost || story->state.nr_dropped;
 	if (!err)
-		err = add_settings(story);
+		err = add_words(story);
 	return err ? err : vs_story_tell_devices(story, tell_device);
 }
 
@@ -288,6 +283,7 @@ void vs_dryrun_fini(struct vs_dryrun *dryrun)
 		free(dryrun->traces[i].text);
 	free(dryrun->traces);
 	free(dryrun->cards);
-	free(dryrun->settings);
+	free(dryrun->settings.list);
+	free(dryrun->facts.list);
 	memset(dryrun, 0, sizeof(*dryrun));
 }

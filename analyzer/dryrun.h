@@ -55,25 +55,29 @@ struct vs_dryrun_trace {
 	bool is_cut; /* lost events, or no end */
 };
 
-/* A setting or a version, of the first process that has it. */
-struct vs_dryrun_setting {
+/* Settings, or facts such as a version: each of the first process that has it. */
+struct vs_dryrun_word {
 	char name[64];
-	char value[256];
+	char value[512];
+};
+
+struct vs_dryrun_words {
+	struct vs_dryrun_word *list;
+	size_t nr;
 };
 
 struct vs_dryrun {
 	const struct vs_options *options;
 	const struct vs_run_notes *notes;
 	int wait_status;
-	bool is_recorded;
 	char **paths;
 	size_t nr_traces;
 	size_t nr_unread; /* traces that could not be read */
 	struct vs_dryrun_trace *traces;
 	struct vs_dryrun_card *cards;
 	size_t nr_cards;
-	struct vs_dryrun_setting *settings;
-	size_t nr_settings;
+	struct vs_dryrun_words settings;
+	struct vs_dryrun_words facts;
 	struct vs_dryrun_failure first;
 	enum vs_dryrun_verdict verdict;
 };

@@ -120,15 +120,23 @@ static void put_ending(int wait_status, struct vs_json *json)
 		vs_json_put_null(json, "signal");
 }
 
+static void put_words(struct vs_json *json, const char *key, const struct vs_dryrun_words *words)
+{
+	size_t i;
+
+	vs_json_begin_object(json, key);
+	for (i = 0; i < words->nr; i++)
+		vs_json_put_text(json, words->list[i].name, words->list[i].value);
+	vs_json_end_object(json);
+}
+
 static void put_lists(const struct vs_dryrun *dryrun, struct vs_json *json)
 {
 	const struct vs_run_notes *notes = dryrun->notes;
 	size_t i;
 
-	vs_json_begin_object(json, "settings");
-	for (i = 0; i < dryrun->nr_settings; i++)
-		vs_json_put_text(json, dryrun->settings[i].name, dryrun->settings[i].value);
-	vs_json_end_object(json);
+	put_words(json, "facts", &dryrun->facts);
+	put_words(json, "settings", &dryrun->settings);
 	vs_json_begin_array(json, "sizes_not_real");
 	for (i = 0; i < notes->nr_sizes; i++) {
 		vs_json_begin_object(json, NULL);

@@ -172,17 +172,40 @@ static void put_cards(const struct vs_dryrun *dryrun, const struct vs_text_style
 	}
 }
 
-static void put_settings(const struct vs_dryrun *dryrun, const struct vs_text_style *style)
+/* "torch 2.15.0" of the fact torch.version; the other facts are in the JSON. */
+static void put_versions(const struct vs_dryrun_words *facts, const struct vs_text_style *style)
+{
+	static const char end[] = ".version";
+	struct vs_text_line line = {0};
+	size_t i, size;
+
+	for (i = 0; i < facts->nr; i++) {
+		size = strlen(facts->list[i].name);
+		if (size < sizeof(end) ||
+		    strcmp(facts->list[i].name + size - strlen(end), end) != 0)
+			continue;
+		if (!line.size)
+			add_heading(&line, "VERSIONS");
+		else
+			vs_text_add(&line, ", ");
+		vs_text_add(&line, "%.*s %s", (int)(size - strlen(end)), facts->list[i].name,
+			    facts->list[i].value);
+	}
+	if (line.size)
+		vs_text_put_whole(style, &line, COLUMN);
+}
+
+static void put_settings(const struct vs_dryrun_words *settings, const struct vs_text_style *style)
 {
 	struct vs_text_line line = {0};
 	size_t i;
 
-	if (!dryrun->nr_settings)
+	if (!settings->nr)
 		return;
 	add_heading(&line, "SETTINGS");
-	for (i = 0; i < dryrun->nr_settings; i++)
-		vs_text_add(&line, "%s%s=%s", i ? "  " : "", dryrun->settings[i].name,
-			    dryrun->settings[i].value);
+	for (i = 0; i < settings->nr; i++)
+		vs_text_add(&line, "%s%s=%s", i ? "  " : "", settings->list[i].name,
+			    settings->list[i].value);
 	vs_text_put_whole(style, &line, COLUMN);
 }
 
@@ -222,7 +245,8 @@ void vs_dryrun_text_put(const struct vs_dryrun *dryrun, const struct vs_text_sty
 	put_verdict(dryrun, style);
 	put_cards(dryrun, style);
 	put_profile(dryrun, style);
-	put_settings(dryrun, style);
+	put_versions(&dryrun->facts, style);
+	put_settings(&dryrun->settings, style);
 	if (dryrun->nr_cards)
 		put_not_real(dryrun, style);
 	for (i = 0; i < dryrun->nr_traces; i++)

@@ -62,14 +62,3 @@ const char *vs_info_list_get(const struct vs_info_list *list, const char *key)
 	}
 	return NULL;
 }
-
-bool vs_info_list_next(const struct vs_info_list *list, size_t *position, const char **key,
-		       const char **value)
-{
-	if (*position >= list->size)
-		return false;
-	*key = list->text + *position;
-	*value = *key + strlen(*key) + 1;
-	*position = (size_t)(*value - list->text) + strlen(*value) + 1;
-	return true;
-}

@@ -1,7 +1,6 @@
 #ifndef VS_INFO_LIST_H
 #define VS_INFO_LIST_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,9 +20,5 @@ VS_MUST_CHECK int vs_info_list_add(struct vs_info_list *list, const uint8_t *pay
 
 /* The value of a key, the first if there are several, or NULL. */
 const char *vs_info_list_get(const struct vs_info_list *list, const char *key);
-
-/* One pair after the other: *position starts at 0. False: there is none left. */
-bool vs_info_list_next(const struct vs_info_list *list, size_t *position, const char **key,
-		       const char **value);
 
 #endif

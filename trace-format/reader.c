@@ -681,12 +681,6 @@ const char *vs_reader_get_info(const struct vs_reader *reader, const char *key)
 	return vs_info_list_get(&reader->info, key);
 }
 
-bool vs_reader_next_info(const struct vs_reader *reader, size_t *position, const char **key,
-			 const char **value)
-{
-	return vs_info_list_next(&reader->info, position, key, value);
-}
-
 void vs_reader_get_state(const struct vs_reader *reader, struct vs_reader_state *state)
 {
 	*state = reader->state;

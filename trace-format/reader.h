@@ -46,10 +46,6 @@ const char *vs_reader_get_path(const struct vs_reader *reader);
 /* INFO by key, or NULL: info.h; docs/trace-format.md, section 4. */
 const char *vs_reader_get_info(const struct vs_reader *reader, const char *key);
 
-/* All of it, in order: *position starts at 0. False: there is none left. */
-bool vs_reader_next_info(const struct vs_reader *reader, size_t *position, const char **key,
-			 const char **value);
-
 struct vs_reader_state {
 	bool is_complete;       /* an END block was read: the program ended in order */
 	bool used_log;          /* part of it came from the log */

@@ -9,12 +9,15 @@
  *   may N      takes N MiB, or goes on without them
  *   drop       gives back what it took last
  *   say TEXT   prints it
+ *   try N      the same; exit status 1 in the end
  *   start      starts itself with the words that are left, twice, and waits for both
+ *   meet       waits until both have come here
  *   fft        makes a plan, for which the library takes memory that nobody knows the size of
  *   exit N     ends with that status
  *   abort      dies of SIGABRT
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +32,7 @@
 
 static void *taken[MAX_TAKEN];
 static int nr_taken;
+static int has_failed;
 
 static int take(const char *mib)
 {
@@ -39,21 +43,43 @@ static int take(const char *mib)
 		       : -1;
 }
 
+/* Descriptors that the two inherit: one to say who is there, one that ends when both are. */
+enum {
+	THERE = 100,
+	BOTH = 101
+};
+
 static int start_twice(char **argv, char **words)
 {
-	int status, worst = 0;
+	int there[2], both[2], status, worst = 0;
+	char byte;
 
 	words[-1] = argv[0];
+	if (pipe2(there, O_CLOEXEC) != 0 || pipe2(both, O_CLOEXEC) != 0)
+		return 99;
 	for (int i = 0; i < 2; i++) {
 		if (fork() == 0) {
+			dup2(there[1], THERE);
+			dup2(both[0], BOTH);
 			execv("/proc/self/exe", words - 1);
 			_exit(99);
 		}
 	}
+	close(there[1]);
+	for (int i = 0; i < 2 && read(there[0], &byte, 1) == 1; i++)
+		;
+	close(both[1]);
 	while (wait(&status) > 0)
 		if (WEXITSTATUS(status) > worst)
 			worst = WEXITSTATUS(status);
 	return worst;
+}
+
+static int meet(void)
+{
+	char byte = 0;
+
+	return write(THERE, &byte, 1) == 1 && read(BOTH, &byte, 1) == 0 ? 0 : -1;
 }
 
 static int make_plan(void)
@@ -78,6 +104,8 @@ static int do_with(const char *word, const char *value)
 		return take(value);
 	} else if (!strcmp(word, "may")) {
 		(void)take(value);
+	} else if (!strcmp(word, "try")) {
+		has_failed |= take(value) != 0;
 	} else if (!strcmp(word, "say")) {
 		puts(value);
 	} else {
@@ -98,6 +126,8 @@ int main(int argc, char **argv)
 			abort();
 		if (!strcmp(*word, "drop")) {
 			err = cudaFree(taken[--nr_taken]) == cudaSuccess ? 0 : -1;
+		} else if (!strcmp(*word, "meet")) {
+			err = meet();
 		} else if (!strcmp(*word, "fft")) {
 			err = make_plan();
 		} else {
@@ -107,5 +137,5 @@ int main(int argc, char **argv)
 	}
 	if (err)
 		fprintf(stderr, "e2e_dry: cannot go on\n");
-	return err ? 1 : 0;
+	return err || has_failed ? 1 : 0;
 }

@@ -7,6 +7,7 @@ class Program:
     name: str  # samples/FRAMEWORK/NAME.py
     options: list  # of softgpu-run
     environment: dict = dataclasses.field(default_factory=dict)
+    script: str = ""  # if it is not called by its name
 
 
 @dataclasses.dataclass
@@ -52,6 +53,10 @@ TORCH_PROGRAMS = [
     Program("libraries", CARD, {"SOFTGPU_EXACT_BELOW": "0"}),
     Program("large", ["-m", "80G"]),
     *(Program(name, ["-m", QUESTIONS_CARD]) for name in QUESTIONS),
+    *(Program(f"card_figures_{card}", ["-p", card], {"SOFTGPU_EXACT_BELOW": "0"}, "card_figures")
+      for card in ("t4", "rtx4090", "a100-80g", "h100-80g", "b200")),
+    Program("card_figures_workspace", ["-p", "a10"], {"SOFTGPU_CUDNN_WORKSPACE": "16777216"},
+            "card_figures"),
 ]
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "1"}

@@ -46,7 +46,8 @@ def run_program(release, program, folder, stage):
     """None if it went well, else what it said."""
     command = [os.path.join(stage, "bin", "softgpu-run"), *program.options, "--",
                os.path.join(folder, "bin", "python"),
-               os.path.join(ROOT, "samples", release.framework, program.name + ".py")]
+               os.path.join(ROOT, "samples", release.framework,
+                            (program.script or program.name) + ".py")]
     try:
         done = subprocess.run(command, env=environment(program), stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace",

@@ -410,7 +410,6 @@ static void play_bool(void **state)
 	write_from_host(block + 1, 1, 7);
 	assert_int_equal(read_byte(block), 0);
 	assert_int_equal(read_byte(block + 1), 7);
-	sg_rig_close();
 }
 
 static void play_no_bool(void **state)
@@ -418,7 +417,6 @@ static void play_no_bool(void **state)
 	(void)state;
 	sg_rig_open();
 	assert_int_equal(read_byte(alloc(BLOCK)), 0);
-	sg_rig_close();
 }
 
 static void test_yes_or_no_that_no_kernel_wrote_can_be_set(void **state)
