@@ -229,7 +229,8 @@ static void put_not_real(const struct vs_dryrun *dryrun, const struct vs_text_st
 				    vs_units_put_bytes(a, notes->sizes[i].bytes));
 		vs_text_put_whole(style, &line, COLUMN);
 	}
-	if (notes->nr_missing) {
+	/* Most programs try some and do without; it matters where one failed. */
+	if (notes->nr_missing && dryrun->verdict == VS_DRYRUN_FAILED) {
 		vs_text_fill(&line, COLUMN);
 		vs_text_add(&line, "functions that are not simulated, and were called: ");
 		for (i = 0; i < notes->nr_missing; i++)
