@@ -163,7 +163,8 @@ static int check(struct vs_options *options)
 static int set_values(void)
 {
 	static const char *const settings[][2] = {{"SOFTGPU_BACKING", "zero"},
-						  {"SOFTGPU_EXACT_BELOW", "0"}};
+						  {"SOFTGPU_EXACT_BELOW", "0"},
+						  {"SOFTGPU_BOOL", "guess"}};
 	int status = 0;
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]) && !status; i++)

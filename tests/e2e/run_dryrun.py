@@ -191,12 +191,12 @@ def size_is_a_card():
 def values_read_as_zero():
     """What a kernel should have written must not be what was there before."""
     result = harness.run(VRAMSCOPE, "dryrun", "--gpu", "1G", "--", "sh", "-c",
-                         'echo "$SOFTGPU_BACKING $SOFTGPU_EXACT_BELOW"')
-    check_equal(result.stdout, "zero 0\n", "settings")
+                         'echo "$SOFTGPU_BACKING $SOFTGPU_EXACT_BELOW $SOFTGPU_BOOL"')
+    check_equal(result.stdout, "zero 0 guess\n", "settings")
     result = harness.run(VRAMSCOPE, "dryrun", "--gpu", "1G", "--", "sh", "-c",
-                         'echo "$SOFTGPU_BACKING $SOFTGPU_EXACT_BELOW"',
+                         'echo "$SOFTGPU_BACKING $SOFTGPU_EXACT_BELOW $SOFTGPU_BOOL"',
                          env={"SOFTGPU_BACKING": "exact"})
-    check_equal(result.stdout, "exact 0\n", "one's own goes before")
+    check_equal(result.stdout, "exact 0 guess\n", "one's own goes before")
 
 
 if __name__ == "__main__":

@@ -87,7 +87,8 @@ static void read_environment(void)
 	config.backing = read_backing(p->memory_size * (uint64_t)config.nr_devices);
 	config.exact_below =
 		sg_setting_read_size("SOFTGPU_EXACT_BELOW", 64 * SG_KIB, 0, SG_MAX_SIZE);
-	config.unknown_bool = sg_setting_read_int("SOFTGPU_BOOL", 0, 0, 1);
+	config.unknown_bool =
+		(enum sg_bool)sg_setting_read_word("SOFTGPU_BOOL", SG_BOOL_NO, "0 1 guess");
 	config.card = make_card_name();
 }
 

@@ -18,6 +18,13 @@ enum sg_backing {
 	SG_BACKING_ZERO,  /* reads as zero, only small copies are kept */
 };
 
+/* What a yes or no reads as that a kernel should have written; driver/truth.h. */
+enum sg_bool {
+	SG_BOOL_NO,
+	SG_BOOL_YES,
+	SG_BOOL_GUESS, /* by the kernel */
+};
+
 /* What NVML, and CUDA in part, tell of the machine; docs/softgpu.md, "NVML". */
 enum sg_nvml_mode {
 	SG_NVML_NORMAL,
@@ -39,8 +46,8 @@ struct sg_config {
 	int driver_version; /* 13000 */
 	enum sg_nvml_mode nvml_mode;
 	enum sg_backing backing;
-	uint64_t exact_below; /* in zero backing: copies up to this size are kept */
-	int unknown_bool;     /* in zero backing: what one byte reads as that was not written */
+	uint64_t exact_below;      /* in zero backing: copies up to this size are kept */
+	enum sg_bool unknown_bool; /* in zero backing: of one byte that was not written */
 	/*
 	 * Name of the card. Without SOFTGPU_CARD a name of this process's own, so that its
 	 * libraries (driver, NVML) meet on one card. NULL (no memory): a card for one opener alone.

@@ -1,4 +1,5 @@
 #include "bytes.h"
+#include "truth.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -206,8 +207,8 @@ static bool is_in_one_page(struct sg_arena_place place, uint64_t size)
  */
 static void answer_bool(const struct end *target, const struct end *source, uint64_t total)
 {
-	if (total == 1 && sg_config_get()->unknown_bool && keeps_everything(target) &&
-	    !keeps_everything(source)) {
+	if (total == 1 && keeps_everything(target) && !keeps_everything(source) &&
+	    sg_truth_get_byte()) {
 		mark_written(target);
 		*target->span.bytes = 1;
 	}

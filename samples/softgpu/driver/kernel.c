@@ -4,6 +4,7 @@
 
 #include "device_attribute.h"
 #include "object.h"
+#include "truth.h"
 
 /* What a kernel uses, for lack of a compiler's word: enough to make occupancy plausible. */
 #define REGISTERS_PER_THREAD 32
@@ -29,6 +30,7 @@ struct sg_kernel *sg_kernel_create(struct sg_module *module, const char *name)
 	if (kernel) {
 		kernel->module = module;
 		kernel->name = name;
+		kernel->is_conjunction = sg_truth_is_conjunction(name);
 	}
 	return kernel;
 }

@@ -11,6 +11,7 @@ struct sg_kernel_settings;
 struct sg_kernel {
 	struct sg_module *module;
 	const char *name;                 /* the module's or its image's */
+	bool is_conjunction;              /* truth.h */
 	struct sg_kernel *library_kernel; /* the CUkernel of a function from a library, else NULL */
 	/* What was set: one for a function, one per device for a kernel; NULL: nothing. */
 	_Atomic(struct sg_kernel_settings *) settings;

@@ -6,6 +6,7 @@
 #include "kernel.h"
 #include "occupancy.h"
 #include "stream.h"
+#include "truth.h"
 
 /*
  * Launches: everything is checked as if the kernel would run, and then it does not. In what a
@@ -250,8 +251,10 @@ static CUresult launch_kernel(const CUlaunchConfig *config, CUfunction function,
 	if (result == CUDA_SUCCESS)
 		result = sg_capture_enqueue_launch(config, function, extra, is_cooperative,
 						   &is_captured);
-	if (result == CUDA_SUCCESS && !is_captured)
+	if (result == CUDA_SUCCESS && !is_captured) {
 		record_events(config);
+		sg_truth_set_last(launch.kernel->is_conjunction);
+	}
 	return result;
 }
 
