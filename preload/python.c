@@ -171,8 +171,8 @@ static bool is_code(const struct vs_python_layout *layout, uintptr_t code)
 {
 	return vs_unwind_memory_is_readable(code, MAX_CODE) &&
 	       has_type(code, vs_python.code_type) &&
-	       has_type(vs_python_load(code, layout->code_file), vs_python.text_type) &&
-	       has_type(vs_python_load(code, layout->code_name), vs_python.text_type) &&
+	       vs_python_is_text(vs_python_load(code, layout->code_file)) &&
+	       vs_python_is_text(vs_python_load(code, layout->code_name)) &&
 	       has_type(vs_python_load(code, layout->code_lines), vs_python.bytes_type);
 }
 
@@ -291,10 +291,6 @@ static inline uint64_t rotate(uint64_t value, unsigned bits)
 	return value << bits | value >> (64 - bits);
 }
 
-/*
- * A code object may be freed, and another one may then lie at its address: names and line table go
- * into the fingerprint too, by their addresses, and of the table its size and first bytes.
- */
 VS_UNWIND_UNWATCHED bool vs_python_recall(struct vs_unwind_path *path)
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
@@ -303,29 +299,25 @@ VS_UNWIND_UNWATCHED bool vs_python_recall(struct vs_unwind_path *path)
 
 	if (!frame)
 		return false;
-	for (uint32_t nr = 0; frame && nr < VS_PYTHON_MAX_FRAMES;
-	     frame = vs_python_load(frame, layout->frame_previous)) {
-		uintptr_t code, lines;
+	for (uint32_t nr = 0; frame; frame = vs_python_load(frame, layout->frame_previous)) {
+		uintptr_t code;
 		uint64_t what, where;
 
 		if (vs_python_is_shim(layout, frame)) {
 			b += MIX_2;
 			continue;
 		}
+		if (nr++ == VS_PYTHON_MAX_FRAMES)
+			break;
 		code = vs_python_load(frame, layout->frame_code) & layout->frame_code_mask;
-		lines = vs_python_load(code, layout->code_lines);
 		where = code ^ (uint64_t)get_instruction(layout, frame, code) << 32;
-		what = rotate(vs_python_load(code, layout->code_file), 17) ^
-		       rotate(vs_python_load(code, layout->code_name), 31) ^
-		       (uint64_t)vs_python_load32(code, layout->code_first_line) << 44 ^
-		       rotate(lines, 7) ^ vs_python_load(lines, layout->bytes_size) << 50 ^
-		       vs_python_load(lines, layout->bytes_data);
+		what = vs_python_get_fingerprint(layout, code);
 		a = (rotate(a, 29) ^ where) * MIX_1;
 		b = (rotate(b, 23) ^ what ^ where >> 3) * MIX_2;
-		nr++;
 	}
+	/* The innermost ones of more are not the same as all of so many. */
 	path->a = a ^ b >> 32;
-	path->b = b;
+	path->b = b + (frame != 0);
 	return true;
 }
 

@@ -70,6 +70,19 @@ static uint32_t put_character(char *out, uint32_t c)
 	return 4;
 }
 
+#define IS_COMPACT (1u << 5)
+#define IS_ASCII   (1u << 6)
+
+/* Where its characters are. Those of derived classes are elsewhere. */
+VS_UNWIND_UNWATCHED static uintptr_t get_characters(uintptr_t text, uint32_t state)
+{
+	const struct vs_python_layout *layout = &vs_python.layout;
+
+	if (!(state & IS_COMPACT))
+		return vs_python_load(text, layout->text_compact);
+	return text + (state & IS_ASCII ? layout->text_ascii : layout->text_compact);
+}
+
 /* Python's text as UTF-8; what has no room is cut. False: it is no text as we know them. */
 static bool read_text(struct vs_text *text, char *space, uint32_t room, uintptr_t object)
 {
@@ -78,14 +91,17 @@ static bool read_text(struct vs_text *text, char *space, uint32_t room, uintptr_
 	uint64_t length;
 	uintptr_t data;
 
-	if (!is_object(object, vs_python.text_type, layout->text_ascii))
+	if (!vs_python_is_text(object))
 		return false;
 	state = vs_python_load32(object, layout->text_state);
 	length = vs_python_load(object, layout->text_length);
 	width = state >> 2 & 7;
-	if ((width != 1 && width != 2 && width != 4) || !(state >> 5 & 1))
+	if (width != 1 && width != 2 && width != 4)
 		return false;
-	data = object + (state >> 6 & 1 ? layout->text_ascii : layout->text_compact);
+	if (!(state & IS_COMPACT) &&
+	    !vs_unwind_memory_is_readable(object, layout->text_compact + 8u))
+		return false;
+	data = get_characters(object, state);
 	if (length > room)
 		length = room;
 	/* The last character of two bytes is loaded with what is behind it: at least a NUL. */
@@ -168,16 +184,28 @@ void vs_python_code_add(const struct vs_python_code *code, uint32_t number)
 
 /* ---- What a thread remembers ---------------------------------------------------------------- */
 
-VS_UNWIND_UNWATCHED static uint64_t get_fingerprint(uintptr_t code)
+VS_UNWIND_UNWATCHED static uint64_t hash_bytes(uint64_t hash, uintptr_t data, uint64_t size)
+{
+	uint64_t i;
+
+	for (i = 0; i + 8 <= size; i += 8)
+		hash = (hash ^ vs_unwind_memory_load(data + i)) * UINT64_C(0x9e3779b97f4a7c15) ^
+		       hash >> 31;
+	for (; i < size; i++)
+		hash = (hash ^ vs_python_load8(data, (uint32_t)i)) * UINT64_C(0xd6e8feb86659fd93);
+	return hash ^ size;
+}
+
+VS_UNWIND_UNWATCHED uint64_t vs_python_code_hash_all(uintptr_t address)
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
-	uintptr_t lines = vs_python_load(code, layout->code_lines);
+	uintptr_t file = vs_python_load(address, layout->code_file);
+	uintptr_t lines = vs_python_load(address, layout->code_lines);
+	uint32_t state = vs_python_load32(file, layout->text_state);
+	uint64_t width = state >> 2 & 7, length = vs_python_load(file, layout->text_length);
 
-	return vs_python_load(code, layout->code_file) * 3 ^
-	       vs_python_load(code, layout->code_name) << 9 ^
-	       (uint64_t)vs_python_load32(code, layout->code_first_line) << 40 ^ lines << 20 ^
-	       vs_python_load(lines, layout->bytes_size) << 50 ^
-	       vs_python_load(lines, layout->bytes_data) * 0x9e3779b97f4a7c15;
+	return hash_bytes(hash_bytes(width, get_characters(file, state), length * width),
+			  lines + layout->bytes_data, vs_python_load(lines, layout->bytes_size));
 }
 
 static uint32_t get_place(uintptr_t code)
@@ -190,7 +218,7 @@ uint32_t vs_python_code_recall(struct vs_python_code_memo *memo, uintptr_t code,
 	uint32_t at = get_place(code);
 
 	if (memo->entries[at].code != code || memo->entries[at].era != era ||
-	    memo->entries[at].fingerprint != get_fingerprint(code))
+	    memo->entries[at].fingerprint != vs_python_get_fingerprint(&vs_python.layout, code))
 		return VS_NO_ID;
 	return memo->entries[at].number;
 }
@@ -203,7 +231,7 @@ void vs_python_code_remember(struct vs_python_code_memo *memo, uintptr_t code, u
 	memo->entries[at].era = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	memo->entries[at].code = code;
-	memo->entries[at].fingerprint = get_fingerprint(code);
+	memo->entries[at].fingerprint = vs_python_get_fingerprint(&vs_python.layout, code);
 	memo->entries[at].number = number;
 	atomic_signal_fence(memory_order_seq_cst);
 	memo->entries[at].era = era;

@@ -42,6 +42,9 @@ uint32_t vs_python_code_new_number(void);
 /* From now on find answers this number, whose definition is in the log. Any thread. */
 void vs_python_code_add(const struct vs_python_code *code, uint32_t number);
 
+/* All of the file name and of the line table of a code object that is executed, as a number. */
+uint64_t vs_python_code_hash_all(uintptr_t address);
+
 /*
  * What one thread remembers of code objects, by their addresses and a fingerprint, so that their
  * texts need not be read again. Only its own thread touches it. All zero at first.

@@ -89,6 +89,7 @@ static const struct vs_python_layout releases[] = {
 		.code_first_line = 68,
 		.code_lines = 136,
 		.code_start = 192,
+		.code_version = 92,
 		.text_ascii = 40,
 		.text_compact = 56,
 	},
@@ -155,6 +156,8 @@ static enum vs_python_verdict read_table(struct vs_python_layout *layout, uint32
 		.code_lines = (uint16_t)table[at.code + 4],
 		.code_first_line = (uint16_t)table[at.code + 5],
 		.code_start = (uint16_t)table[at.code + 9],
+		/* In front of co_localsplusnames, which the table has. */
+		.code_version = (uint16_t)(table[at.code + 7] - 4),
 		.bytes_size = (uint16_t)table[at.bytes + 1],
 		.bytes_data = (uint16_t)table[at.bytes + 2],
 		.text_state = (uint16_t)table[at.unicode + 1],

@@ -41,7 +41,9 @@ struct vs_python_layout {
 	uint16_t code_name;
 	uint16_t code_first_line;
 	uint16_t code_lines;
-	uint16_t code_start; /* of the instructions, if position is a pointer */
+	uint16_t code_start;   /* of the instructions, if position is a pointer */
+	uint16_t code_version; /* 32 bits: no two code objects have the same, unless 0; 0: not there
+				*/
 	uint16_t text_length;
 	uint16_t text_state;
 	uint16_t text_ascii;   /* where characters are */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "python.h"
+#include "python_code.h"
 #include "unwind_memory.h"
 
 /* Loads from the interpreter's objects. What they are is known by python_layout.h. */
@@ -46,6 +46,75 @@ VS_UNWIND_UNWATCHED static inline bool vs_python_is_shim(const struct vs_python_
 {
 	return layout->entry == VS_PYTHON_SHIM &&
 	       vs_python_load8(frame, layout->frame_entry) >= layout->shim_owner;
+}
+
+/* Offset in the types of all releases. */
+#define VS_PYTHON_TYPE_BASE 256
+
+/* A text, or one of a class that is derived from it: file names may be. Asks the kernel. */
+static inline bool vs_python_is_text(uintptr_t object)
+{
+	uintptr_t type;
+
+	if (!vs_unwind_memory_is_readable(object, vs_python.layout.text_ascii))
+		return false;
+	type = vs_python_load(object, VS_PYTHON_OBJECT_TYPE);
+	for (int depth = 0; type != vs_python.text_type; depth++) {
+		if (!type || depth == 32 ||
+		    !vs_unwind_memory_is_readable(type, VS_PYTHON_TYPE_BASE + 8))
+			return false;
+		type = vs_python_load(type, VS_PYTHON_TYPE_BASE);
+	}
+	return true;
+}
+
+/*
+ * Code that is made at run time and may be freed soon: it has the name of no file, <string> and the
+ * like. A name that is not plain ASCII may be anything.
+ */
+VS_UNWIND_UNWATCHED static inline bool vs_python_is_passing(const struct vs_python_layout *layout,
+							    uintptr_t file)
+{
+	return (vs_python_load32(file, layout->text_state) & 0x60) != 0x60 ||
+	       vs_python_load8(file, layout->text_ascii) == '<';
+}
+
+/* Four words of a line table: all of a short one. What is behind one of none is its object's. */
+VS_UNWIND_UNWATCHED static inline uint64_t vs_python_sample_lines(
+	const struct vs_python_layout *layout, uintptr_t lines)
+{
+	uint64_t size = vs_python_load(lines, layout->bytes_size);
+	uintptr_t data = lines + layout->bytes_data;
+	uint64_t last = size > 8 ? size - 8 : 0;
+
+	return (vs_unwind_memory_load(data) ^ size << 50) * UINT64_C(0x9e3779b97f4a7c15) +
+	       vs_unwind_memory_load(data + (last >> 2)) * UINT64_C(0xd6e8feb86659fd93) +
+	       vs_unwind_memory_load(data + (last >> 1)) * UINT64_C(0xff51afd7ed558ccd) +
+	       vs_unwind_memory_load(data + last) * UINT64_C(0xc4ceb9fe1a85ec53);
+}
+
+/*
+ * What a code object is, in a number. One may be freed, and another one may then lie at its
+ * address: since 3.12 each has a number of its own. Before, what is passing is read as a whole; of
+ * what comes from a file the line table is looked at, by its address and by samples.
+ * docs/compatibility.md says what that cannot tell apart.
+ */
+VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_fingerprint(
+	const struct vs_python_layout *layout, uintptr_t code)
+{
+	uint32_t version = layout->code_version ? vs_python_load32(code, layout->code_version) : 0;
+	uint64_t file = vs_python_load(code, layout->code_file);
+	uint64_t name = vs_python_load(code, layout->code_name);
+	uint64_t line = vs_python_load32(code, layout->code_first_line);
+	uint64_t print = (file ^ name << 20) * UINT64_C(0x9fb21c651e98df25) ^ line << 32;
+	uintptr_t lines;
+
+	if (version)
+		return print ^ version * UINT64_C(0x9e3779b97f4a7c15);
+	if (__builtin_expect(vs_python_is_passing(layout, file), 0))
+		return print ^ vs_python_code_hash_all(code);
+	lines = vs_python_load(code, layout->code_lines);
+	return (print ^ lines << 16) + vs_python_sample_lines(layout, lines);
 }
 
 #endif
