@@ -37,7 +37,7 @@ enum vs_run_own {
 		 "replaced when there is a new one, any other file never\n"                       \
 		 "(standard: PROGRAM.PID.vscope in the current folder)"},                         \
 	[VS_RUN_STACK_DEPTH] = {"stack-depth", 0, "N",                                            \
-				"at most N frames of each stack, 1 to 512"},                      \
+				"at most N frames of each stack, 1 to 512 (and 2 N of Python)"},  \
 	[VS_RUN_NO_STACKS] = {"no-stacks", 0, NULL, "do not record who asked for memory"},        \
 	[VS_RUN_FREE_STACKS] = {"free-stacks", 0, NULL,                                           \
 				"record also who gave it back; frees cost more then"},            \

@@ -321,6 +321,19 @@ VS_UNWIND_UNWATCHED bool vs_python_recall(struct vs_unwind_path *path)
 	return true;
 }
 
+/*
+ * A call of the evaluator ends here. One that has left its last frame, and still clears it, has
+ * none: what is destroyed then may run Python, too.
+ */
+static uint32_t end_call(struct vs_python_frame *frames, uint32_t nr, uint32_t max)
+{
+	if (nr && !frames[nr - 1].ends_call)
+		frames[nr - 1].ends_call = true;
+	else if (nr < max)
+		frames[nr++] = (struct vs_python_frame){.ends_call = true};
+	return nr;
+}
+
 VS_UNWIND_UNWATCHED uint32_t vs_python_walk(struct vs_python_frame *frames, uint32_t max,
 					    bool *is_deep)
 {
@@ -328,12 +341,13 @@ VS_UNWIND_UNWATCHED uint32_t vs_python_walk(struct vs_python_frame *frames, uint
 	uintptr_t frame = get_first(layout);
 	uint32_t nr = 0;
 
-	for (; frame && nr < max; frame = vs_python_load(frame, layout->frame_previous)) {
+	for (; frame; frame = vs_python_load(frame, layout->frame_previous)) {
 		if (vs_python_is_shim(layout, frame)) {
-			if (nr)
-				frames[nr - 1].ends_call = true;
+			nr = end_call(frames, nr, max);
 			continue;
 		}
+		if (nr == max)
+			break;
 		frames[nr].code =
 			vs_python_load(frame, layout->frame_code) & layout->frame_code_mask;
 		frames[nr].instruction = get_instruction(layout, frame, frames[nr].code);
@@ -343,6 +357,8 @@ VS_UNWIND_UNWATCHED uint32_t vs_python_walk(struct vs_python_frame *frames, uint
 		nr++;
 	}
 	*is_deep = frame != 0;
+	while (nr && !frames[nr - 1].code)
+		nr--;
 	if (nr && !frame)
 		frames[nr - 1].ends_call = true;
 	return nr;

@@ -21,7 +21,7 @@
 
 /* A frame: a code object by its address, and how far it is. */
 struct vs_python_frame {
-	uintptr_t code;
+	uintptr_t code;       /* 0: the evaluator has left it, but has not returned yet */
 	uint32_t instruction; /* in units of two bytes; UINT32_MAX: not begun */
 	bool ends_call;       /* the outermost one of a call of the evaluator */
 };

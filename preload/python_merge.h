@@ -14,9 +14,10 @@ struct vs_python_merge {
 	const bool *is_evaluator;
 	uint32_t nr_native;
 	bool is_whole;          /* no native frame is missing */
-	const uint64_t *python; /* as a stack has them, innermost first */
+	const uint64_t *python; /* as a stack has them, innermost first; 0: an evaluator without */
 	const bool *ends_call;  /* the next one belongs to the next frame of the evaluator */
 	uint32_t nr_python;
+	bool is_whole_python; /* none of Python's is missing */
 };
 
 /*

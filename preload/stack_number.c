@@ -99,17 +99,35 @@ static uint32_t use_code(struct vs_thread_state *self, uintptr_t address)
 	return number;
 }
 
-uint32_t vs_stack_number_get_python(struct vs_thread_state *self, bool *is_deep)
+/* As vs_python_merge wants them: a word of 0 is a call of the evaluator without a frame. */
+static uint32_t get_python(struct vs_thread_state *self, bool *is_deep)
 {
 	struct vs_thread_python *python = &self->scratch->python;
-	uint32_t nr = vs_python_walk(python->frames, VS_PYTHON_MAX_FRAMES, is_deep);
+	/* By default that is VS_PYTHON_MAX_FRAMES. */
+	uint32_t depth = 2 * vs_lifecycle_settings()->stack_depth;
+	uint32_t nr = vs_python_walk(python->frames,
+				     depth < VS_PYTHON_MAX_FRAMES ? depth : VS_PYTHON_MAX_FRAMES,
+				     is_deep);
 
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t number = use_code(self, python->frames[i].code);
+		uintptr_t code = python->frames[i].code;
 
-		python->words[i] = vs_frame_make_python(number, python->frames[i].instruction);
+		python->words[i] = code ? vs_frame_make_python(use_code(self, code),
+							       python->frames[i].instruction)
+					: 0;
 		python->ends_call[i] = python->frames[i].ends_call;
 	}
+	return nr;
+}
+
+uint32_t vs_stack_number_get_python(struct vs_thread_state *self, bool *is_deep)
+{
+	uint64_t *words = self->scratch->python.words;
+	uint32_t nr_all = get_python(self, is_deep), nr = 0;
+
+	for (uint32_t i = 0; i < nr_all; i++)
+		if (words[i])
+			words[nr++] = words[i];
 	return nr;
 }
 
@@ -127,9 +145,10 @@ static void add_python(struct vs_thread_state *self, struct vs_stack *stack)
 	};
 	bool is_deep;
 
-	merge.nr_python = vs_stack_number_get_python(self, &is_deep);
+	merge.nr_python = get_python(self, &is_deep);
 	if (!merge.nr_python)
 		return;
+	merge.is_whole_python = !is_deep;
 	for (uint32_t i = 0; i < merge.nr_native; i++)
 		python->is_evaluator[i] = vs_python_is_evaluator(stack->frames[i]);
 	stack->nr_frames = vs_python_merge(&merge, python->merged, VS_STACK_MAX);
