@@ -1,16 +1,13 @@
 #include "delegation.h"
 
-#include <string.h>
-
 #include "record.h"
 
 /* Its owner is the thread that took its bit in `taken`. */
 struct call {
 	_Atomic uint32_t serial; /* odd while it is filled in */
-	uint32_t nr_frames;
-	uint64_t hash;
-	uint64_t frames[VS_PYTHON_MAX_FRAMES];
-	bool is_nested;
+	_Atomic uint32_t nr_frames;
+	_Atomic uint64_t hash; /* never 0 */
+	_Atomic uint64_t frames[VS_PYTHON_MAX_FRAMES];
 };
 
 static struct call calls[VS_DELEGATION_MAX];
@@ -49,12 +46,13 @@ vs_delegation vs_delegation_begin(const uint64_t *frames, uint32_t nr_frames, bo
 	}
 	for (uint32_t k = 0; k < nr_frames; k++)
 		hash = (hash ^ frames[k]) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
-	atomic_fetch_add_explicit(&call->serial, 1, memory_order_acq_rel);
-	call->nr_frames = nr_frames;
-	call->hash = hash;
-	call->is_nested = is_nested;
-	memcpy(call->frames, frames, nr_frames * sizeof(*frames));
-	atomic_fetch_add_explicit(&call->serial, 1, memory_order_acq_rel);
+	atomic_fetch_add_explicit(&call->serial, 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&call->nr_frames, nr_frames, memory_order_relaxed);
+	atomic_store_explicit(&call->hash, hash ? hash : 1, memory_order_relaxed);
+	for (uint32_t k = 0; k < nr_frames; k++)
+		atomic_store_explicit(&call->frames[k], frames[k], memory_order_relaxed);
+	atomic_fetch_add_explicit(&call->serial, 1, memory_order_release);
 	if (!is_nested)
 		atomic_fetch_or_explicit(&vs_delegation_active, UINT64_C(1) << i,
 					 memory_order_release);
@@ -88,35 +86,42 @@ static struct call *get_only(uint64_t active)
 	return &calls[__builtin_ctzll(active)];
 }
 
-void vs_delegation_recall_active(struct vs_unwind_path *path, uint64_t active)
+uint64_t vs_delegation_recall_active(struct vs_unwind_path *path, uint64_t active)
 {
-	const struct call *call = get_only(active);
-	uint64_t hash = call ? call->hash : UNCERTAIN;
+	struct call *call = get_only(active);
+	uint64_t hash = call ? atomic_load_explicit(&call->hash, memory_order_relaxed) : UNCERTAIN;
 
 	path->a = (path->a ^ hash) * UINT64_C(0xd6e8feb86659fd93);
 	path->b = (path->b ^ hash << 1) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash;
 }
 
 /* False: it was another call's by the time it was read. */
-static bool copy_frames(struct call *call, uint64_t *frames, uint32_t max, uint32_t *nr)
+static bool copy_frames(struct call *call, uint64_t *frames, uint32_t max, uint32_t *nr,
+			uint64_t *hash)
 {
 	uint32_t serial = atomic_load_explicit(&call->serial, memory_order_acquire);
+	uint32_t nr_frames = atomic_load_explicit(&call->nr_frames, memory_order_relaxed);
 
-	*nr = call->nr_frames < max ? call->nr_frames : max;
-	memcpy(frames, call->frames, *nr * sizeof(*frames));
+	*nr = nr_frames < max ? nr_frames : max;
+	*hash = atomic_load_explicit(&call->hash, memory_order_relaxed);
+	for (uint32_t i = 0; i < *nr; i++)
+		frames[i] = atomic_load_explicit(&call->frames[i], memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
 	return !(serial & 1) && atomic_load_explicit(&call->serial, memory_order_relaxed) == serial;
 }
 
-uint32_t vs_delegation_get(uint64_t *frames, uint32_t max)
+uint32_t vs_delegation_get(uint64_t *frames, uint32_t max, uint64_t *which)
 {
 	uint64_t active = atomic_load_explicit(&vs_delegation_active, memory_order_acquire);
 	struct call *call = get_only(active);
 	uint32_t nr = 0;
 
+	*which = 0;
 	if (!active || max < 2)
 		return 0;
-	if (!call || !copy_frames(call, frames + 1, max - 1, &nr)) {
+	if (!call || !copy_frames(call, frames + 1, max - 1, &nr, which)) {
+		*which = UNCERTAIN;
 		frames[0] = vs_frame_make_link(VS_LINK_SEVERAL);
 		return 1;
 	}

@@ -36,21 +36,24 @@ void vs_delegation_clear(void);
 /* Calls under way that are not nested: a bit for each; all bits: it cannot be told. */
 extern _Atomic uint64_t vs_delegation_active;
 
-/* Mixes the calls under way into *path, if there are any. Any thread. */
-void vs_delegation_recall_active(struct vs_unwind_path *path, uint64_t active);
+/*
+ * Mixes the calls under way into *path, if there are any. Returns a number for what they are: 0 for
+ * none. Any thread.
+ */
+uint64_t vs_delegation_recall_active(struct vs_unwind_path *path, uint64_t active);
 
-static inline void vs_delegation_recall(struct vs_unwind_path *path)
+static inline uint64_t vs_delegation_recall(struct vs_unwind_path *path)
 {
 	uint64_t active = atomic_load_explicit(&vs_delegation_active, memory_order_acquire);
 
-	if (__builtin_expect(active != 0, 0))
-		vs_delegation_recall_active(path, active);
+	return __builtin_expect(active != 0, 0) ? vs_delegation_recall_active(path, active) : 0;
 }
 
 /*
  * What stands outside of the frames of a worker: a marker, and the frames of the call if it is
- * certain. Writes at most max; returns how many, 0 if no call is under way. Any thread.
+ * certain. Writes at most max; returns how many, 0 if no call is under way. *which: what calls
+ * these are, as a number that vs_delegation_recall gives for them. Any thread.
  */
-uint32_t vs_delegation_get(uint64_t *frames, uint32_t max);
+uint32_t vs_delegation_get(uint64_t *frames, uint32_t max, uint64_t *which);
 
 #endif

@@ -842,10 +842,19 @@ void vs_recorder_add_mark(struct vs_thread *self, uint32_t name)
 
 /* ---- Work that others do --------------------------------------------------------------------- */
 
-/* Calls of functions that have been left since, by an exception, lie below this frame. */
-static void end_calls_below(struct vs_thread_scratch *scratch, const void *frame)
+/*
+ * Calls that have been left since, by an exception: they lie below this frame, or there are fewer
+ * calls of the engine in the stack.
+ */
+static void end_calls_left(struct vs_thread_scratch *scratch, const void *frame,
+			   const struct vs_stack *stack)
 {
-	while (scratch->nr_calls && scratch->calls[scratch->nr_calls - 1].frame <= frame)
+	uint32_t nr_running = UINT32_MAX;
+
+	if (!stack->is_cut && !stack->is_deep)
+		nr_running = vs_torch_engine_count_calls(stack->frames, stack->nr_frames);
+	while (scratch->nr_calls && (scratch->nr_calls > nr_running ||
+				     scratch->calls[scratch->nr_calls - 1].frame <= frame))
 		vs_delegation_end(scratch->calls[--scratch->nr_calls].call);
 }
 
@@ -860,19 +869,20 @@ uint32_t vs_recorder_begin_call(struct vs_thread *thread, const void *frame)
 	if (!enter_for(thread, 0))
 		return VS_DELEGATION_NONE;
 	scratch = self->scratch;
-	end_calls_below(scratch, frame);
 	vs_python_check();
-	if (atomic_load_explicit(&vs_python_is_ready, memory_order_acquire) &&
-	    scratch->nr_calls < VS_THREAD_MAX_CALLS) {
-		vs_stack_capture(self, &stack);
-		nr_frames = vs_stack_number_get_python(self, &is_deep);
-		if (self->is_short)
-			nr_frames = 0; /* frames that nobody can resolve */
-		call = vs_delegation_begin(
-			scratch->python.words, nr_frames,
-			vs_torch_engine_is_worker(stack.frames, stack.nr_frames));
-		scratch->calls[scratch->nr_calls++] = (struct vs_thread_call){frame, call};
-	}
+	if (!atomic_load_explicit(&vs_python_is_ready, memory_order_acquire))
+		goto leave;
+	vs_stack_capture(self, &stack);
+	end_calls_left(scratch, frame, &stack);
+	if (scratch->nr_calls == VS_THREAD_MAX_CALLS)
+		goto leave;
+	nr_frames = vs_stack_number_get_python(self, &is_deep);
+	if (self->is_short)
+		nr_frames = 0; /* frames that nobody can resolve */
+	call = vs_delegation_begin(scratch->python.words, nr_frames,
+				   vs_torch_engine_is_worker(stack.frames, stack.nr_frames));
+	scratch->calls[scratch->nr_calls++] = (struct vs_thread_call){frame, call};
+leave:
 	leave(self);
 	return call;
 }
@@ -880,11 +890,15 @@ uint32_t vs_recorder_begin_call(struct vs_thread *thread, const void *frame)
 void vs_recorder_end_call(struct vs_thread *thread, uint32_t call)
 {
 	struct vs_thread_scratch *scratch = ((struct vs_thread_state *)thread)->scratch;
+	uint32_t nr = scratch ? scratch->nr_calls : 0;
 
-	if (!scratch || !scratch->nr_calls || scratch->calls[scratch->nr_calls - 1].call != call)
+	while (nr && scratch->calls[nr - 1].call != call)
+		nr--;
+	if (!nr)
 		return;
-	scratch->nr_calls--;
-	vs_delegation_end(call);
+	/* Those inside of it that are still there were left by an exception. */
+	while (scratch->nr_calls >= nr)
+		vs_delegation_end(scratch->calls[--scratch->nr_calls].call);
 }
 
 /* ---- Not for hooks --------------------------------------------------------------------------- */

@@ -159,19 +159,26 @@ static void add_python(struct vs_thread_state *self, struct vs_stack *stack)
 		stack->nr_frames = VS_STACK_MAX;
 }
 
-/* Puts the frames of the call under it that this thread works for, if it does. */
-static void add_link(struct vs_thread_state *self, struct vs_stack *stack)
+/*
+ * Puts the frames of the call under it that this thread works for, if it does. False: these are not
+ * the calls that were under way before.
+ */
+static bool add_link(struct vs_thread_state *self, struct vs_stack *stack, uint64_t calls_before)
 {
 	uint64_t *merged = self->scratch->python.merged;
+	uint64_t calls = 0;
 
-	if (!atomic_load_explicit(&vs_delegation_active, memory_order_relaxed) || stack->is_cut ||
-	    stack->is_deep || !vs_torch_engine_is_worker(stack->frames, stack->nr_frames))
-		return;
+	if (!calls_before && !atomic_load_explicit(&vs_delegation_active, memory_order_relaxed))
+		return true;
+	if (stack->is_cut || stack->is_deep ||
+	    !vs_torch_engine_is_worker(stack->frames, stack->nr_frames))
+		return true;
 	if (stack->frames != merged)
 		memcpy(merged, stack->frames, stack->nr_frames * sizeof(*merged));
 	stack->frames = merged;
-	stack->nr_frames +=
-		vs_delegation_get(merged + stack->nr_frames, VS_STACK_MAX - stack->nr_frames);
+	stack->nr_frames += vs_delegation_get(merged + stack->nr_frames,
+					      VS_STACK_MAX - stack->nr_frames, &calls);
+	return calls == calls_before;
 }
 
 /* ---- Numbers -------------------------------------------------------------------------------- */
@@ -204,8 +211,12 @@ static uint32_t look_up(struct vs_thread_state *self, const struct vs_stack *sta
 	return number;
 }
 
-/* The number of the stack, by its frames; *epoch: the one it is valid in. */
-static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self, uint32_t *epoch)
+/*
+ * The number of the stack, by its frames. *epoch: the one it is valid in. calls: what were under
+ * way when its fingerprint was taken. *is_same: it is the stack of that fingerprint.
+ */
+static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self, uint32_t *epoch,
+						    uint64_t calls, bool *is_same)
 {
 	struct vs_stack stack;
 
@@ -215,7 +226,7 @@ static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self
 	vs_python_check();
 	if (atomic_load_explicit(&vs_python_is_ready, memory_order_acquire)) {
 		add_python(self, &stack);
-		add_link(self, &stack);
+		*is_same = add_link(self, &stack, calls);
 	}
 	return look_up(self, &stack, epoch);
 }
@@ -225,8 +236,8 @@ uint32_t vs_stack_number_get(struct vs_thread *thread)
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 	struct vs_unwind_path path;
 	uint32_t epoch, found_epoch = 0;
-	uint64_t era;
-	bool is_recalled, has_python;
+	uint64_t era, calls = 0;
+	bool is_recalled, has_python, is_same = true;
 
 	/* The stack of an event that is lost already would only use up a number. */
 	if (thread->stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short)
@@ -238,17 +249,17 @@ uint32_t vs_stack_number_get(struct vs_thread *thread)
 	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
 	if (has_python && is_recalled) {
 		vs_python_recall(&path);
-		vs_delegation_recall(&path);
+		calls = vs_delegation_recall(&path);
 	}
 	if (__builtin_expect(is_recalled, 1))
 		thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
 	if (__builtin_expect(thread->stack != VS_NO_ID, 1))
 		return thread->stack;
-	thread->stack = get_stack(self, &found_epoch);
+	thread->stack = get_stack(self, &found_epoch, calls, &is_same);
 	/* What became ready, or was given up, meanwhile: the path is not that of the stack. */
 	if (has_python != atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
 		return thread->stack;
-	if (is_recalled && thread->stack != VS_NO_ID && found_epoch == epoch)
+	if (is_recalled && is_same && thread->stack != VS_NO_ID && found_epoch == epoch)
 		vs_stack_memo_add(&self->scratch->stacks, &path, era, thread->stack);
 	return thread->stack;
 }

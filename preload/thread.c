@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "delegation.h"
 #include "drain.h"
 #include "lifecycle.h"
 
@@ -26,6 +27,15 @@ static void end_ring(void)
 	state.defined_in = 0;
 }
 
+/* Calls that it left by an exception: nobody works for them any more. */
+static void end_calls(struct vs_thread_scratch *scratch)
+{
+	if (state.defined_in != vs_lifecycle_recording())
+		return;
+	while (scratch->nr_calls)
+		vs_delegation_end(scratch->calls[--scratch->nr_calls].call);
+}
+
 /*
  * The thread ends. Destructors of others may still call CUDA after this: then the scratch memory is
  * mapped again, the key is set again, and this is called again.
@@ -34,6 +44,7 @@ static void clean_up(void *scratch)
 {
 	int saved = errno;
 
+	end_calls(scratch);
 	end_ring();
 	state.scratch = NULL;
 	munmap(scratch, sizeof(struct vs_thread_scratch));

@@ -41,3 +41,14 @@ bool vs_torch_engine_is_worker(const uint64_t *frames, uint32_t nr_frames)
 	}
 	return false;
 }
+
+uint32_t vs_torch_engine_count_calls(const uint64_t *frames, uint32_t nr_frames)
+{
+	uint32_t nr = 0;
+
+	if (!atomic_load_explicit(&call_range.size, memory_order_relaxed))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < nr_frames; i++)
+		nr += has(&call_range, frames[i]);
+	return nr;
+}

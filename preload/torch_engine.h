@@ -16,4 +16,7 @@ void vs_torch_engine_set(uintptr_t call, uintptr_t call_size, uintptr_t worker,
  */
 bool vs_torch_engine_is_worker(const uint64_t *frames, uint32_t nr_frames);
 
+/* How many calls of the engine are under way in a stack; UINT32_MAX as long as it is not known. */
+uint32_t vs_torch_engine_count_calls(const uint64_t *frames, uint32_t nr_frames);
+
 #endif
