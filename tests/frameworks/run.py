@@ -9,6 +9,7 @@ program when they are loaded: the stand-ins must be in front of those.
 
 PyTorch's programs run once more under `vramscope run`: recorded.py compares the trace with torch's own
 books, beside.py looks whether torch goes on as if we were not there.
+Last, the stacks of PyTorch's blocks are compared with those that it recorded itself (stacks.py).
 
 A framework that cannot be had here is skipped, aloud. What ran is written into --write.
 """
@@ -23,6 +24,7 @@ import beside
 import fake_nvidia
 import recorded
 import releases
+import stacks
 import table
 from install import Skipped, install
 
@@ -125,6 +127,15 @@ def report(release, results, seconds):
     return len(failures)
 
 
+def compare_stacks(release, options):
+    """Says whether stacks are PyTorch's own; the number of failures."""
+    if release.framework != "torch":
+        return 0
+    is_good, text = stacks.run(install(release, options.work), options.stage)
+    print(f"  {'' if is_good else 'FAILED '}stacks: {text}")
+    return 0 if is_good else 1
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--stage", required=True)
@@ -148,6 +159,7 @@ def main():
             print(f"SKIP {release.framework} {release.version}: {reason}")
             continue
         failures += report(release, results, seconds) + report_recorded(release, *books)
+        failures += compare_stacks(release, options)
         ran.append((release, results))
     if options.write and ran:
         table.write(options.write, ran)
