@@ -221,6 +221,37 @@ static void test_functions_are_found_by_the_table_of_old(void **state)
 	check_plugin(PLUGIN_SYSV_NOW);
 }
 
+static void expect_symbols(const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	struct vs_loaded_object object;
+	size_t size = 0;
+
+	assert_non_null(handle);
+	assert_true(vs_loaded_object_at(dlsym(handle, "plugin_number"), &object));
+	assert_ptr_equal(vs_loaded_object_get_symbol(&object, "plugin_number", &size),
+			 dlsym(handle, "plugin_number"));
+	assert_int_equal(size, sizeof(int));
+	assert_ptr_equal(vs_loaded_object_get_symbol(&object, "plugin_number", NULL),
+			 dlsym(handle, "plugin_number"));
+	assert_ptr_equal(vs_loaded_object_get_symbol(&object, "plugin_ask_pid", &size),
+			 dlsym(handle, "plugin_ask_pid"));
+	assert_in_range(size, 1, 4096);
+	/* Data is no function, and what it imports is not its own. */
+	assert_null(vs_loaded_object_get_function(&object, "plugin_number"));
+	assert_null(vs_loaded_object_get_symbol(&object, "getpid", &size));
+	assert_null(vs_loaded_object_get_symbol(&object, "plugin_none", &size));
+	assert_in_range(size, 1, 4096);
+	dlclose(handle);
+}
+
+static void test_any_symbol_is_found_with_its_size(void **state)
+{
+	(void)state;
+	expect_symbols(PLUGIN_GNU_LAZY);
+	expect_symbols(PLUGIN_SYSV_NOW);
+}
+
 static void test_an_object_without_functions_has_none(void **state)
 {
 	struct vs_loaded_object program;
@@ -264,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_of_two_versions_the_default_one_is_meant),
 		cmocka_unit_test(test_functions_are_found_by_the_table_of_today),
 		cmocka_unit_test(test_functions_are_found_by_the_table_of_old),
+		cmocka_unit_test(test_any_symbol_is_found_with_its_size),
 		cmocka_unit_test(test_an_object_without_functions_has_none),
 		cmocka_unit_test(test_the_vdso_is_an_object_like_any_other),
 	};

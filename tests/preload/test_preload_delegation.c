@@ -1,0 +1,243 @@
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "delegation.h"
+#include "record.h"
+
+#define BACKWARD vs_frame_make_link(VS_LINK_BACKWARD)
+#define SEVERAL  vs_frame_make_link(VS_LINK_SEVERAL)
+
+static const uint64_t stack_a[] = {11, 12, 13};
+static const uint64_t stack_b[] = {21, 22};
+
+static int clear(void **state)
+{
+	(void)state;
+	vs_delegation_clear();
+	return 0;
+}
+
+static uint64_t get_print(void)
+{
+	struct vs_unwind_path path = {.a = 1, .b = 2};
+
+	vs_delegation_recall(&path);
+	return path.a ^ path.b << 1;
+}
+
+/* The frames are these, and of the calls that a fingerprint is taken of. */
+static void expect(const uint64_t *wanted, uint32_t nr_wanted)
+{
+	struct vs_unwind_path path = {.a = 1, .b = 2};
+	uint64_t frames[8], which;
+
+	assert_int_equal(vs_delegation_get(frames, 8, &which), nr_wanted);
+	assert_memory_equal(frames, wanted, nr_wanted * sizeof(*wanted));
+	assert_true(which == vs_delegation_recall(&path));
+}
+
+static void test_without_a_call_there_is_nothing(void **state)
+{
+	(void)state;
+	expect(NULL, 0);
+	assert_true(get_print() == (UINT64_C(1) ^ 2 << 1));
+}
+
+static void test_of_one_call_the_frames_are_given(void **state)
+{
+	const uint64_t wanted[] = {BACKWARD, 11, 12, 13};
+	vs_delegation call = vs_delegation_begin(stack_a, 3, false);
+	uint64_t frames[3], which;
+
+	(void)state;
+	expect(wanted, 4);
+	/* What has no room is left out. */
+	assert_int_equal(vs_delegation_get(frames, 3, &which), 3);
+	assert_memory_equal(frames, wanted, sizeof(frames));
+	assert_int_equal(vs_delegation_get(frames, 1, &which), 0);
+	vs_delegation_end(call);
+	expect(NULL, 0);
+}
+
+static void test_of_several_calls_none_is_given(void **state)
+{
+	const uint64_t only_b[] = {BACKWARD, 21, 22};
+	const uint64_t several = SEVERAL;
+	vs_delegation a = vs_delegation_begin(stack_a, 3, false);
+	vs_delegation b = vs_delegation_begin(stack_b, 2, false);
+
+	(void)state;
+	expect(&several, 1);
+	vs_delegation_end(a);
+	expect(only_b, 3);
+	vs_delegation_end(b);
+	expect(NULL, 0);
+}
+
+static void test_a_nested_call_is_part_of_another_one(void **state)
+{
+	const uint64_t wanted[] = {BACKWARD, 11, 12, 13};
+	vs_delegation a = vs_delegation_begin(stack_a, 3, false);
+	vs_delegation b = vs_delegation_begin(stack_b, 2, true);
+
+	(void)state;
+	expect(wanted, 4);
+	vs_delegation_end(b);
+	expect(wanted, 4);
+	vs_delegation_end(a);
+}
+
+static void test_a_call_without_python_gives_nothing(void **state)
+{
+	uint64_t frames[4], which;
+	vs_delegation call = vs_delegation_begin(NULL, 0, false);
+
+	(void)state;
+	assert_int_equal(vs_delegation_get(frames, 4, &which), 0);
+	vs_delegation_end(call);
+}
+
+static void test_fingerprints_differ_as_the_calls_do(void **state)
+{
+	uint64_t none = get_print(), only_a, only_b, both;
+	vs_delegation a, b;
+
+	(void)state;
+	a = vs_delegation_begin(stack_a, 3, false);
+	only_a = get_print();
+	b = vs_delegation_begin(stack_b, 2, false);
+	both = get_print();
+	vs_delegation_end(a);
+	only_b = get_print();
+	vs_delegation_end(b);
+	assert_true(none != only_a && only_a != only_b && only_b != both && both != none);
+	assert_true(only_a != both && none != only_b);
+	assert_true(get_print() == none);
+	/* The same call again, in another place of the table. */
+	b = vs_delegation_begin(stack_b, 2, true);
+	a = vs_delegation_begin(stack_a, 3, false);
+	assert_true(get_print() == only_a);
+	vs_delegation_end(a);
+	vs_delegation_end(b);
+}
+
+static void test_a_call_that_found_no_room_makes_others_uncertain(void **state)
+{
+	const uint64_t only[] = {BACKWARD, 11, 12, 13};
+	const uint64_t several = SEVERAL;
+	vs_delegation calls[VS_DELEGATION_MAX], extra;
+
+	(void)state;
+	for (int i = 0; i < VS_DELEGATION_MAX; i++)
+		calls[i] = vs_delegation_begin(stack_a, 3, i > 0);
+	expect(only, 4);
+	extra = vs_delegation_begin(stack_b, 2, false);
+	assert_true(extra == VS_DELEGATION_NONE);
+	expect(&several, 1);
+	vs_delegation_end(extra);
+	expect(only, 4);
+	for (int i = 0; i < VS_DELEGATION_MAX; i++)
+		vs_delegation_end(calls[i]);
+	expect(NULL, 0);
+	assert_true(vs_delegation_begin(stack_a, 3, false) != VS_DELEGATION_NONE);
+}
+
+static void test_clearing_forgets_all(void **state)
+{
+	(void)state;
+	vs_delegation_begin(stack_a, 3, false);
+	vs_delegation_begin(stack_b, 2, false);
+	vs_delegation_clear();
+	expect(NULL, 0);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------- */
+
+#define NR_CALLERS 4
+#define NR_CALLS   20000
+
+static _Atomic bool is_over;
+
+/* Frames that belong together: all the same, as many as the number says. */
+static void *call_often(void *argument)
+{
+	uint64_t first = (uint64_t)(uintptr_t)argument;
+	uint64_t frames[VS_PYTHON_MAX_FRAMES];
+
+	for (uint64_t i = 0; i < NR_CALLS; i++) {
+		uint32_t nr = 1 + (uint32_t)((i + first) % 9);
+		vs_delegation call;
+
+		for (uint32_t k = 0; k < nr; k++)
+			frames[k] = first << 32 | nr;
+		call = vs_delegation_begin(frames, nr, false);
+		vs_delegation_end(call);
+	}
+	return NULL;
+}
+
+static void *look_often(void *argument)
+{
+	uint64_t *nr_wrong = argument;
+
+	while (!atomic_load(&is_over)) {
+		struct vs_unwind_path path = {0};
+		uint64_t frames[16], which;
+		uint32_t nr = vs_delegation_get(frames, 16, &which);
+
+		vs_delegation_recall(&path);
+		if (nr == 0)
+			continue;
+		if (frames[0] == SEVERAL) {
+			*nr_wrong += nr != 1;
+			continue;
+		}
+		*nr_wrong += frames[0] != BACKWARD || nr - 1 != (uint32_t)frames[1];
+		for (uint32_t i = 2; i < nr; i++)
+			*nr_wrong += frames[i] != frames[1];
+	}
+	return NULL;
+}
+
+static void test_threads_see_whole_calls_or_none(void **state)
+{
+	pthread_t callers[NR_CALLERS], watcher;
+	uint64_t nr_wrong = 0;
+
+	(void)state;
+	atomic_store(&is_over, false);
+	assert_int_equal(pthread_create(&watcher, NULL, look_often, &nr_wrong), 0);
+	for (uintptr_t i = 0; i < NR_CALLERS; i++)
+		assert_int_equal(pthread_create(&callers[i], NULL, call_often, (void *)(i + 1)), 0);
+	for (int i = 0; i < NR_CALLERS; i++)
+		pthread_join(callers[i], NULL);
+	atomic_store(&is_over, true);
+	pthread_join(watcher, NULL);
+	assert_int_equal(nr_wrong, 0);
+	expect(NULL, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, clear)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_without_a_call_there_is_nothing),
+		TEST(test_of_one_call_the_frames_are_given),
+		TEST(test_of_several_calls_none_is_given),
+		TEST(test_a_nested_call_is_part_of_another_one),
+		TEST(test_a_call_without_python_gives_nothing),
+		TEST(test_fingerprints_differ_as_the_calls_do),
+		TEST(test_a_call_that_found_no_room_makes_others_uncertain),
+		TEST(test_clearing_forgets_all),
+		TEST(test_threads_see_whole_calls_or_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
