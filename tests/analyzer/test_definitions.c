@@ -1,5 +1,7 @@
 #include "definitions.h"
 
+#include <string.h>
+
 #include "script.h"
 
 static const uint64_t frames_a[] = {0x1010, 0x2020};
@@ -93,6 +95,74 @@ static void test_names_are_copied_and_the_first_one_stays(void **state)
 	script_fini(&script);
 }
 
+static struct vs_record make_code(uint32_t id, const char *name, uint32_t lines_size)
+{
+	return (struct vs_record){.type = VS_RECORD_CODE,
+				  .code = {.id = id,
+					   .version = 0x030b,
+					   .first_line = 5,
+					   .lines_size = lines_size,
+					   .file = {"train.py", 8},
+					   .name = {name, (uint32_t)strlen(name)}}};
+}
+
+static struct vs_record make_lines(uint32_t id, uint32_t offset, const char *bytes, uint32_t size)
+{
+	return (struct vs_record){
+		.type = VS_RECORD_CODE_LINES,
+		.code_lines = {.id = id, .offset = offset, .bytes = {bytes, size}}};
+}
+
+static void test_code_is_copied_and_its_table_put_together(void **state)
+{
+	const struct vs_definition_code *code;
+	struct vs_definitions definitions;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_add(&script, make_code(4, "step", 5));
+	script_add(&script, make_lines(4, 0, "abc", 3));
+	script_add(&script, make_lines(4, 3, "de", 2));
+	script_add(&script, make_code(4, "other", 1)); /* the first one stays */
+	define(&definitions, &script);
+	code = vs_definitions_get_code(&definitions, 4);
+	assert_string_equal(code->name, "step");
+	assert_string_equal(code->file, "train.py");
+	assert_int_equal(code->first_line, 5);
+	assert_int_equal(code->version, 0x030b);
+	assert_int_equal(code->lines_size, 5);
+	assert_memory_equal(code->lines, "abcde", 5);
+	assert_null(vs_definitions_get_code(&definitions, 5));
+	vs_definitions_fini(&definitions);
+	script_fini(&script);
+}
+
+static void test_damaged_tables_are_left_out(void **state)
+{
+	const struct vs_definition_code *code;
+	struct vs_definitions definitions;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_add(&script, make_code(4, "step", 4));
+	script_add(&script, make_lines(9, 0, "abc", 3));          /* of no code */
+	script_add(&script, make_lines(4, 2, "abc", 3));          /* one byte too many */
+	script_add(&script, make_lines(4, 5, "a", 1));            /* behind the end */
+	script_add(&script, make_lines(4, UINT32_MAX, "abc", 3)); /* far behind it */
+	script_add(&script, make_lines(4, 4, "", 0));
+	script_add(&script, make_lines(4, 1, "xy", 2));
+	script_add(&script, make_code(5, "huge", UINT32_MAX));
+	script_add(&script, make_lines(5, 0, "abc", 3));
+	define(&definitions, &script);
+	code = vs_definitions_get_code(&definitions, 4);
+	assert_memory_equal(code->lines, "\0xy\0", 4);
+	assert_int_equal(vs_definitions_get_code(&definitions, 5)->lines_size, 0);
+	vs_definitions_fini(&definitions);
+	script_fini(&script);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +170,8 @@ int main(void)
 		cmocka_unit_test(test_same_addresses_in_another_module_are_another_site),
 		cmocka_unit_test(test_stack_that_was_not_defined_is_the_site_without_frames),
 		cmocka_unit_test(test_names_are_copied_and_the_first_one_stays),
+		cmocka_unit_test(test_code_is_copied_and_its_table_put_together),
+		cmocka_unit_test(test_damaged_tables_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -125,7 +126,24 @@ def race(interpreter, _version):
     return sum(count for count, _ in wanted.values())
 
 
-CASES = (every_stack_is_what_python_says, depth_at_the_limit_is_not_cut, switches_of_the_interpreter,
+def every_line_is_what_python_says(interpreter, _version):
+    """Tables of much code, each instruction of it."""
+    harness.run(*interpreter, os.path.join(HERE, "dump_lines.py"), "tables", "lines")
+    with open("tables", encoding="ascii") as tables:
+        done = subprocess.run([os.path.join(harness.HOSTS, "table_lines")], stdin=tables,
+                              capture_output=True, text=True, check=True)
+    with open("lines", encoding="ascii") as file:
+        wanted = file.read().splitlines()
+    got = done.stdout.splitlines()
+    check_equal(len(got), len(wanted), "code objects")
+    different = [i for i, line in enumerate(wanted) if got[i] != line]
+    check_equal(different[:5], [], "code objects with other lines")
+    nr = sum(line.count(" ") for line in wanted)
+    check(nr > 30000, "there are many instructions")
+    return nr
+
+
+CASES = (every_line_is_what_python_says, every_stack_is_what_python_says, depth_at_the_limit_is_not_cut, switches_of_the_interpreter,
          switches_of_vramscope, children, race)
 
 
