@@ -142,26 +142,53 @@ static inline void take_frames(uint64_t *frames, size_t room, const struct vs_un
 		memcpy(frames, run->words, (nr < room ? nr : room) * sizeof(*frames));
 }
 
+static __attribute__((noinline)) uint32_t find_guide(struct vs_unwind_guide *guide,
+						     uint64_t address, uint64_t key)
+{
+	uint32_t number = (uint32_t)(address * VS_UNWIND_RULES_MIX >> (64 - VS_UNWIND_GUIDE_BITS));
+	struct vs_unwind_guide_entry *entry = &guide->entries[number];
+
+	if (entry->key == key)
+		return number;
+	/* A signal handler may jump out of here. */
+	entry->key = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->rule = vs_unwind_rules_get(address);
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->key = key;
+	return number;
+}
+
 /* On from the place that the first frame leads to, without the memo. */
 VS_UNWIND_UNWATCHED static __attribute__((noinline)) enum vs_unwind_end walk_plainly(
-	struct vs_unwind_own_stack *own, const struct place *start, uint64_t *frames,
+	struct vs_unwind_thread *self, const struct place *start, uint64_t *frames,
 	uint32_t max_frames, uint32_t *nr_frames)
 {
+	struct vs_unwind_guide_entry *entries = self->guide.entries;
+	uint64_t no_seal = ~vs_unwind_rules_get_seal();
 	struct place place = *start, copy;
 	struct vs_unwind_trail trail;
+	uint32_t first = 0, nr = 1;
+	uint32_t *guess = &first;
 	enum vs_unwind_end end;
-	uint32_t nr = 1;
 
 	while (nr < max_frames) {
-		if (vs_unwind_step(&place.state, &place.window,
-				   vs_unwind_rules_get(place.state.address), &trail)) {
+		uint64_t key = place.state.address ^ no_seal;
+		struct vs_unwind_guide_entry *entry = &entries[*guess];
+
+		if (__builtin_expect(entry->key != key, 0)) {
+			*guess = find_guide(&self->guide, place.state.address, key);
+			entry = &entries[*guess];
+		}
+		guess = &entry->caller;
+		if (vs_unwind_step(&place.state, &place.window, entry->rule, &trail)) {
 			if (!place.state.address)
 				break; /* as stacks end that are made by hand */
 			frames[nr++] = place.state.address;
 			continue;
 		}
 		copy = place;
-		if (!step_aside(own, &copy, &frames[nr], &end)) {
+		if (!step_aside(&self->own, &copy, &frames[nr], &end)) {
 			*nr_frames = nr;
 			return end;
 		}
@@ -201,7 +228,7 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 	if (__builtin_expect(self->memo.nr_plain, 0)) {
 		self->memo.nr_plain--;
 		copy = place;
-		return walk_plainly(&self->own, &copy, frames, max_frames, nr_frames);
+		return walk_plainly(self, &copy, frames, max_frames, nr_frames);
 	}
 	likely = vs_unwind_memo_get_start(&self->memo, &place.state);
 	while (nr < max_frames) {

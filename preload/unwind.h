@@ -8,9 +8,25 @@
  * own stack, a system call. What it finds is what libunwind finds, at a fraction of the price.
  */
 
+/*
+ * Rules of the frames that a thread met last, each with the frame that called it then. A walk that
+ * is not remembered needs the rule of a frame to find the next one, and that one's address to find
+ * its rule; the guess who the caller is makes the rules come by themselves, and the addresses only
+ * have to agree with it.
+ */
+#define VS_UNWIND_GUIDE_BITS 10
+struct vs_unwind_guide {
+	struct vs_unwind_guide_entry {
+		uint64_t key; /* address ^ ~seal (unwind_rules.h); 0: none yet */
+		uint64_t rule;
+		uint32_t caller; /* number of an entry; whichever that is */
+	} entries[1u << VS_UNWIND_GUIDE_BITS];
+};
+
 /* What a thread keeps between two walks. All zero at first; only its own thread touches it. */
 struct vs_unwind_thread {
 	struct vs_unwind_own_stack own;
+	struct vs_unwind_guide guide;
 	struct vs_unwind_memo memo;
 };
 

@@ -362,6 +362,43 @@ static void test_a_walk_without_the_memo_finds_the_same(void **state)
 	}
 }
 
+/* All rules that walks without the memo remember become those of a function with a larger frame. */
+static void spoil_guide(void)
+{
+	uint64_t rule = vs_unwind_rules_get(fake_stack_return_by_slots(&stack, 195, 3));
+
+	for (unsigned i = 0; i < 1u << VS_UNWIND_GUIDE_BITS; i++)
+		if (thread->guide.entries[i].key)
+			thread->guide.entries[i].rule = rule;
+}
+
+static void test_rules_of_code_that_is_gone_guide_nobody(void **state)
+{
+	(void)state;
+	make_whole(20);
+	assert_same_without_memo();
+	assert_first(20);
+	spoil_guide();
+	thread->memo.nr_plain = 1;
+	(void)walk(MAX_FRAMES);
+	assert_int_not_equal(nr_frames, 20); /* they are heeded, until: */
+	vs_unwind_rules_forget();
+	assert_same_without_memo();
+	assert_first(20);
+}
+
+/* Two callers of one function take turns: the guess is wrong every time. */
+static void test_wrong_guess_of_the_caller_does_no_harm(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		make_whole(20);
+		stack.words[1 + 2 * 7] = fake_stack_return_by_slots(&stack, 10 + i % 2, 1);
+		assert_same_without_memo();
+		assert_first(20);
+	}
+}
+
 static void test_more_stacks_than_can_be_remembered_are_walked_without_the_memo(void **state)
 {
 	unsigned nr_plain = 0;
@@ -410,6 +447,8 @@ int main(void)
 		TEST(test_what_is_not_whole_is_not_recalled),
 		TEST(test_another_stack_is_not_recalled),
 		TEST(test_a_walk_without_the_memo_finds_the_same),
+		TEST(test_rules_of_code_that_is_gone_guide_nobody),
+		TEST(test_wrong_guess_of_the_caller_does_no_harm),
 		TEST(test_more_stacks_than_can_be_remembered_are_walked_without_the_memo),
 #undef TEST
 	};
