@@ -4,6 +4,7 @@
  * Does what the words say, one after the other, and ends with exit status 0:
  *
  *   alloc  allocates 1 MiB of device memory
+ *   pairs  allocates and frees 60,000 times
  *   exec   becomes this program with the words that are left
  *   spawn  starts it with them, waits, and ends as it does
  *   leave  starts it with them, and ends without waiting
@@ -18,6 +19,16 @@
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
+
+static int make_pairs(void)
+{
+	void *memory;
+
+	for (int i = 0; i < 60000; i++)
+		if (cudaMalloc(&memory, 1 << 20) != cudaSuccess || cudaFree(memory) != cudaSuccess)
+			return 0;
+	return 1;
+}
 
 static int start(char **argv, char **words, int must_wait)
 {
@@ -44,6 +55,9 @@ int main(int argc, char **argv)
 		if (!strcmp(*word, "alloc")) {
 			if (cudaMalloc(&memory, 1 << 20) != cudaSuccess)
 				return 98;
+		} else if (!strcmp(*word, "pairs")) {
+			if (!make_pairs())
+				return 96;
 		} else if (!strcmp(*word, "exec")) {
 			*word = argv[0];
 			execv("/proc/self/exe", word);

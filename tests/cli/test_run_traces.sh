@@ -35,6 +35,16 @@ test_name_is_made_of_program_and_process() {
 	expect_allocs 2 alloc_probe.*.vscope
 }
 
+# Many are not counted but looked up in the last block, which a trace without its end does not have.
+test_many_events_are_told_with_and_without_an_end() {
+	run --softgpu -o trace "$probe" pairs
+	expect_status 0
+	[[ $err =~ ^'vramscope: 120 00'[0-9]' events in trace; ' ]] || fail "unexpected last line"
+	expect_allocs 60000 trace
+	run --softgpu -o killed "$probe" pairs kill
+	[[ $err =~ 'vramscope: 120 00'[0-9]' events in killed; ' ]] || fail "unexpected last line"
+}
+
 test_process_without_cuda_leaves_no_trace() {
 	run --softgpu sh -c 'true; ls; echo done' "$probe"
 	expect_err "$nothing_seen"
