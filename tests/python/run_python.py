@@ -143,11 +143,69 @@ def every_line_is_what_python_says(interpreter, _version):
     return nr
 
 
+# What is said of libraries that look like a Python, by model_python.c.
+STRANGERS = {
+    "old": "this Python is older than 3.8",
+    "new": "this Python is newer than this vramscope knows",
+    "pypy": "this is PyPy",
+    "debug": "this Python was built for debugging",
+    "free": "this Python is a free-threaded one",
+    "odd": "this Python is newer than this vramscope knows",
+    "empty": "this Python is older than 3.8",
+    **{f"garbage_3_{minor}": "its frames are not where they are in other builds of this version"
+       for minor in range(8, 15)},
+}
+
+
+def strangers():
+    """One line each, and everything else goes on."""
+    for name, reason in STRANGERS.items():
+        result = harness.run(harness.VRAMSCOPE, "run", "--softgpu=1G", "-o", f"{name}.vscope", "--",
+                             os.path.join(harness.HOSTS, "model_host"),
+                             os.path.join(harness.HOSTS, f"model_{name}.so"))
+        ours, others = harness.own_lines(result.stderr)
+        check_equal((result.returncode, others), (0, []), f"status and stderr with {name}")
+        check_equal(ours[:-1], [f"vramscope: no Python lines in stacks: {reason}"], f"said of {name}")
+        sites = get_sites(f"{name}.vscope")
+        check_equal(sum(site["allocs"] for site in sites), 100, f"allocations with {name}")
+        check(all(site["stack"] for site in sites), f"stacks with {name}")
+    print(f"{len(STRANGERS)} libraries that are no known Python: one line each")
+
+
+EMBEDDED = """alloc(1000)
+def f():
+    alloc(2000)
+f()
+list(map(lambda n: alloc(3000 + n), [1])); [(lambda: alloc(3002))()]
+"""
+
+
+def embedding(interpreter, _version):
+    """A program in C that loads libpython for itself alone."""
+    text = ("import sysconfig as s, os; "
+            "print(os.path.join(s.get_config_var('LIBDIR'), s.get_config_var('INSTSONAME') or ''))")
+    library = harness.run(*interpreter, "-c", text).stdout.strip()
+    if ".so" not in library or not os.path.exists(library):
+        print("this Python is no library: it cannot be embedded")
+        return
+    home = harness.run(*interpreter, "-c", "import sys; print(sys.base_prefix)").stdout.strip()
+    result = harness.run(harness.VRAMSCOPE, "run", "--softgpu=8G", "-o", "embedded.vscope", "--",
+                         os.path.join(harness.HOSTS, "embedding_host"), library, EMBEDDED,
+                         env={"PYTHONHOME": home})
+    ours, others = harness.own_lines(result.stderr)
+    check_equal((result.returncode, others, ours[:-1]), (0, [], []), "status and stderr, embedded")
+    got = {site["bytes_allocated"]: [frame[2] for frame in judge.get_python(site)]
+           for site in get_sites("embedded.vscope")}
+    check_equal(got, {1000: [1], 2000: [3, 4], 3001: [5, 5], 3002: [5, 5]}, "lines of sizes, embedded")
+
+
 CASES = (every_line_is_what_python_says, every_stack_is_what_python_says, depth_at_the_limit_is_not_cut, switches_of_the_interpreter,
-         switches_of_vramscope, children, race)
+         switches_of_vramscope, children, race, embedding)
 
 
 def main(version, *names):
+    if version == "strangers":
+        return strangers()
     path = interpreters.find(version)
     if not path:
         print(f"there is no CPython {version} here")
