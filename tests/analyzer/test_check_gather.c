@@ -303,6 +303,19 @@ static void test_stacks_are_counted_once_however_often_they_are_defined(void **s
 	script_fini(&script);
 }
 
+static void test_frames_of_python_are_in_no_module_and_not_foreign(void **state)
+{
+	const uint64_t frames[] = {vs_frame_make_python(1, 2), 0x403000,
+				   vs_frame_make_link(VS_LINK_BACKWARD)};
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_stack(&script, 2, frames, 3);
+	assert_int_equal(gather(&script).nr_foreign_stacks, 0);
+	script_fini(&script);
+}
+
 static void test_frees_of_unknown_addresses_are_counted_unless_they_failed(void **state)
 {
 	struct script script;
@@ -392,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_definition_that_comes_too_late_was_missing),
 		cmocka_unit_test(test_devices_without_a_description_are_counted_once),
 		cmocka_unit_test(test_stacks_are_counted_once_however_often_they_are_defined),
+		cmocka_unit_test(test_frames_of_python_are_in_no_module_and_not_foreign),
 		cmocka_unit_test(test_frees_of_unknown_addresses_are_counted_unless_they_failed),
 		cmocka_unit_test(test_failed_free_of_something_known_is_not_counted),
 		cmocka_unit_test(test_repairs_of_the_replay_are_in_the_counters),
