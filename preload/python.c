@@ -231,7 +231,7 @@ void vs_python_find(void)
 
 void vs_python_check(void)
 {
-	int verdict;
+	int verdict, unchecked = STATE_UNCHECKED;
 
 	switch (atomic_load_explicit(&state, memory_order_acquire)) {
 	case STATE_REJECTED:
@@ -242,12 +242,10 @@ void vs_python_check(void)
 	default:
 		return;
 	}
-	if (!claim(STATE_UNCHECKED))
-		return;
+	/* Threads that come at the same time all look: none of them has to do without. */
 	verdict = check_frames(&vs_python.layout);
-	atomic_store_explicit(&state, verdict > 0 ? STATE_READY : STATE_UNCHECKED,
-			      memory_order_release);
-	if (verdict > 0)
+	if (verdict > 0 && (atomic_compare_exchange_strong(&state, &unchecked, STATE_READY) ||
+			    unchecked == STATE_READY))
 		atomic_store_explicit(&vs_python_is_ready, true, memory_order_release);
 	else if (verdict < 0)
 		vs_python_give_up("its frames are not where they are in other builds of this "
