@@ -100,7 +100,7 @@ static size_t get_name_size(const char *function)
 	const char *at = function;
 
 	while ((at = strchr(at, '('))) {
-		if (!strncmp(at, "(anonymous", 10)) {
+		if (at == function || !strncmp(at, "(anonymous", 10)) {
 			at++;
 		} else if (at - function >= 8 && !strncmp(at - 8, "operator", 8)) {
 			at += 2;

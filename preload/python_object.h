@@ -97,7 +97,7 @@ VS_UNWIND_UNWATCHED static inline uint64_t vs_python_sample_lines(
  * What a code object is, in a number. One may be freed, and another one may then lie at its
  * address: since 3.12 each has a number of its own. Before, what is passing is read as a whole; of
  * what comes from a file the line table is looked at, by its address and by samples.
- * docs/compatibility.md says what that cannot tell apart.
+ * docs/python-versions.md says what that cannot tell apart.
  */
 VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_fingerprint(
 	const struct vs_python_layout *layout, uintptr_t code)

@@ -78,12 +78,101 @@ static void test_long_line_is_cut_to_its_room(void **state)
 	script_fini(&script);
 }
 
+/* ---- Python --------------------------------------------------------------------------------- */
+
+static void add_code(struct script *script, uint32_t id, const char *file, const char *name)
+{
+	/* Without a table every instruction is on the first line: 10 times its number. */
+	script_add(script, (struct vs_record){.type = VS_RECORD_CODE,
+					      .code = {.id = id,
+						       .version = 0x030b,
+						       .first_line = 10 * id,
+						       .file = {file, (uint32_t)strlen(file)},
+						       .name = {name, (uint32_t)strlen(name)}}});
+}
+
+/* The line of a stack, of a program that has some code. */
+static void expect_line(const uint64_t *stack, uint32_t nr_frames, const char *line,
+			const char *short_line)
+{
+	struct vs_site_names *names;
+	struct vs_replay *replay;
+	struct script script;
+	char text[256];
+
+	script_init(&script);
+	script_module(&script, 1, 0x1000, 0x2000, "/nowhere/program");
+	add_code(&script, 1, "/home/me/train.py", "step");
+	add_code(&script, 2, "/home/me/train.py", "<module>");
+	add_code(&script, 3, "/venv/lib/python3.11/site-packages/torch/nn/linear.py",
+		 "Linear.forward");
+	add_code(&script, 4, "/venv/lib/python3.11/site-packages/torch/nn/module.py", "call");
+	script_stack(&script, 1, stack, nr_frames);
+	replay = script_replay(&script);
+	assert_int_equal(vs_site_names_create(&names, &replay->definitions), 0);
+	assert_int_equal(vs_site_names_put(names, replay->definitions.sites[1], VS_NO_ID, text,
+					   sizeof(text)),
+			 0);
+	assert_string_equal(text, line);
+	assert_int_equal(vs_site_names_put_short(names, replay->definitions.sites[1], VS_NO_ID,
+						 text, sizeof(text)),
+			 0);
+	assert_string_equal(text, short_line);
+	vs_site_names_destroy(names);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+#define PYTHON(code) vs_frame_make_python(code, 0)
+
+static void test_of_a_stack_with_python_only_that_is_shown(void **state)
+{
+	const uint64_t stack[] = {0x1100, PYTHON(1), 0x1200, PYTHON(2), 0x1300};
+
+	(void)state;
+	expect_line(stack, 5, "train.py:10 step < train.py:20 <module>", "train.py:10 step");
+}
+
+static void test_libraries_alone_are_shown_as_they_are(void **state)
+{
+	const uint64_t stack[] = {0x1100, PYTHON(3), PYTHON(4), 0x1200};
+
+	(void)state;
+	expect_line(stack, 4, "linear.py:30 Linear.forward < module.py:40 call",
+		    "linear.py:30 Linear.forward");
+}
+
+static void test_links_are_named(void **state)
+{
+	const uint64_t one[] = {0x1100, vs_frame_make_link(VS_LINK_BACKWARD), PYTHON(1), PYTHON(2)};
+	const uint64_t several[] = {0x1100, vs_frame_make_link(VS_LINK_SEVERAL)};
+
+	(void)state;
+	expect_line(one, 4, "backward of train.py:10 step < train.py:20 <module>",
+		    "backward of train.py:10 step");
+	expect_line(several, 2, "backward() of one out of several threads",
+		    "backward() of one out of several threads");
+}
+
+static void test_code_that_was_not_recorded_is_said(void **state)
+{
+	const uint64_t stack[] = {PYTHON(77), PYTHON(2)};
+
+	(void)state;
+	expect_line(stack, 2, "(Python code that was not recorded) < train.py:20 <module>",
+		    "(Python code that was not recorded)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cuda_and_allocating_functions_are_wrappers),
 		cmocka_unit_test(test_site_without_symbols_shows_module_and_offset),
 		cmocka_unit_test(test_long_line_is_cut_to_its_room),
+		cmocka_unit_test(test_of_a_stack_with_python_only_that_is_shown),
+		cmocka_unit_test(test_libraries_alone_are_shown_as_they_are),
+		cmocka_unit_test(test_links_are_named),
+		cmocka_unit_test(test_code_that_was_not_recorded_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -391,7 +391,7 @@ def code_at_the_same_address():
     for i in range(300):
         text = "def f():\n" + "  x = 1\n" * 20 + "\n" * (i % 7) + "  alloc()\nf()\n"
         exec(compile(text, "<again3>", "exec"), names)
-    # So is its end. What claims to be from a file is told apart since 3.12: docs/compatibility.md.
+    # So is its end. What claims to be from a file is told apart since 3.12: docs/python-versions.md.
     for name in ["<again4>"] + ["/made/again.py"] * (sys.version_info >= (3, 12)):
         for i in range(300):
             text = ("def f():\n" + "  x = 1\n" * 20 + "\n" * (i % 7) + "  alloc()\n" +
