@@ -46,7 +46,8 @@ vs_delegation vs_delegation_begin(const uint64_t *frames, uint32_t nr_frames, bo
 	}
 	for (uint32_t k = 0; k < nr_frames; k++)
 		hash = (hash ^ frames[k]) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
-	/* Each store behind that of the odd serial: no fence, of which ThreadSanitizer knows nothing. */
+	/* Each store behind that of the odd serial: no fence, of which ThreadSanitizer knows
+	 * nothing. */
 	atomic_fetch_add_explicit(&call->serial, 1, memory_order_relaxed);
 	atomic_store_explicit(&call->nr_frames, nr_frames, memory_order_release);
 	atomic_store_explicit(&call->hash, hash ? hash : 1, memory_order_release);

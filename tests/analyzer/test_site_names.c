@@ -102,8 +102,8 @@ static void expect_line(const uint64_t *stack, uint32_t nr_frames, const char *l
 
 	script_init(&script);
 	script_module(&script, 1, 0x1000, 0x2000, "/nowhere/program");
-	add_code(&script, 1, "/home/me/train.py", "step");
-	add_code(&script, 2, "/home/me/train.py", "<module>");
+	add_code(&script, 1, "/data/me/train.py", "step");
+	add_code(&script, 2, "/data/me/train.py", "<module>");
 	add_code(&script, 3, "/venv/lib/python3.11/site-packages/torch/nn/linear.py",
 		 "Linear.forward");
 	add_code(&script, 4, "/venv/lib/python3.11/site-packages/torch/nn/module.py", "call");
