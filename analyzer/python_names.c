@@ -18,6 +18,16 @@ static void resolve_code(const struct vs_definition_code *code, uint32_t instruc
 					 code->lines_size, instruction);
 }
 
+static void resolve_op(const struct vs_definitions *definitions, uint64_t frame,
+		       struct vs_symbol *out)
+{
+	out->kind = VS_SYMBOL_OP;
+	out->function = vs_definitions_get_name(definitions, vs_frame_get_op(frame));
+	out->file = vs_definitions_get_name(definitions, vs_frame_get_region(frame));
+	if (!out->function)
+		out->function = "(an operation without a name)";
+}
+
 void vs_python_names_resolve(const struct vs_definitions *definitions, uint64_t frame,
 			     struct vs_symbol *out)
 {
@@ -25,6 +35,8 @@ void vs_python_names_resolve(const struct vs_definitions *definitions, uint64_t 
 	if (vs_frame_is(frame, VS_FRAME_PYTHON))
 		resolve_code(vs_definitions_get_code(definitions, vs_frame_get_code(frame)),
 			     vs_frame_get_instruction(frame), out);
+	else if (vs_frame_is(frame, VS_FRAME_OP))
+		resolve_op(definitions, frame, out);
 	else if (frame == vs_frame_make_link(VS_LINK_BACKWARD))
 		out->function = "backward() of another thread";
 	else if (frame == vs_frame_make_link(VS_LINK_SEVERAL))

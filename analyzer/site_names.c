@@ -295,6 +295,11 @@ static int collect_python(struct vs_site_names *names, const struct vs_site *sit
 		for (k = 0; k < nr; k++) {
 			if (frames[k].kind == VS_SYMBOL_PYTHON) {
 				show_python(line, &frames[k]);
+			} else if (frames[k].kind == VS_SYMBOL_OP) {
+				snprintf(line->step, sizeof(line->step), "%s%s%s%s", frames[k].function,
+					 frames[k].file ? " (" : "",
+					 frames[k].file ? frames[k].file : "",
+					 frames[k].file ? ")" : "");
 			} else if (frames[k].kind == VS_SYMBOL_LINK) {
 				line->link_space = frames[k];
 				line->link = &line->link_space;
@@ -332,7 +337,7 @@ static void put_python(const struct python_line *line, char *out, size_t size, i
 		out[0] = '\0';
 	if (line->step[0]) {
 		append(out, size, &used, line->step);
-		append(out, size, &used, " in ");
+		append(out, size, &used, line->nr_frames || line->link ? " in " : "");
 	}
 	if (line->link)
 		append(out, size, &used, line->nr_frames ? "backward of " : line->link->function);

@@ -20,6 +20,7 @@ enum vs_symbol_kind {
 	VS_SYMBOL_NATIVE,
 	VS_SYMBOL_PYTHON,
 	VS_SYMBOL_LINK, /* what is outside of it ran on another thread; `function` says which */
+	VS_SYMBOL_OP,   /* an operation of a framework; `file` is what its memory is for, or NULL */
 };
 
 struct vs_symbol {

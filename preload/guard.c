@@ -101,3 +101,8 @@ void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
 	if (level == VS_GUARD_DRIVER && self->nr_driver > 0)
 		self->nr_driver--;
 }
+
+uint64_t vs_guard_count_events(void)
+{
+	return vs_thread_self()->base.nr_events;
+}

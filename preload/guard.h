@@ -34,6 +34,8 @@ struct vs_thread {
 	uint32_t stack;     /* its stack once captured, VS_NO_ID before */
 	uint64_t nr_events; /* recorded by this thread: lets the runtime level see whether the
 			       driver's did */
+	uint64_t label;     /* a frame in front of the stack: what a framework is doing; 0: none */
+	uint32_t last_device; /* that it took memory from */
 	const void *frame;  /* frame address of the outermost hook: where a stack starts */
 	bool is_inside;     /* in the recorder's own code: do not record */
 };
@@ -44,6 +46,9 @@ struct vs_thread {
  */
 struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const void *frame);
 void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level);
+
+/* nr_events of the calling thread. */
+uint64_t vs_guard_count_events(void);
 
 /* Whether a driver-level hook may record now: it is the outermost of the driver level. */
 static inline bool vs_guard_is_outermost_driver(const struct vs_thread *self)

@@ -368,6 +368,17 @@ static __attribute__((noinline)) void define_name(struct vs_thread_state *self, 
 		vs_names_set_defined(number, vs_lifecycle_recording());
 }
 
+uint32_t vs_recorder_keep_name(const char *text)
+{
+	return vs_names_get(text);
+}
+
+void vs_recorder_define_name(struct vs_thread_state *self, uint32_t number)
+{
+	if (number != VS_NO_ID && !vs_names_is_defined(number, vs_lifecycle_recording()))
+		define_name(self, number);
+}
+
 static uint32_t use_name(struct vs_thread *thread, uint32_t number)
 {
 	if (number != VS_NO_ID && !vs_names_is_defined(number, vs_lifecycle_recording()))
@@ -412,6 +423,7 @@ void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uin
 	struct vs_alloc event;
 
 	self->nr_events++;
+	self->last_device = device;
 	if (!enter_quickly(self))
 		return;
 	event = (struct vs_alloc){

@@ -16,6 +16,9 @@
 /* A number for a hook's name; defined in the trace when first used. Any thread; text is static. */
 uint32_t vs_recorder_name(const char *text);
 
+/* The same for text that is not: it is copied. 0: there is no room. */
+uint32_t vs_recorder_keep_name(const char *text);
+
 /* Memory was given. pool: vs_recorder_driver_pool(), or VS_NO_ID. context: vs_recorder_context().
  */
 void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,

@@ -10,4 +10,7 @@
  */
 bool vs_recorder_define(struct vs_thread_state *self, const struct vs_record *definition);
 
+/* The same for a name that may have been defined already. */
+void vs_recorder_define_name(struct vs_thread_state *self, uint32_t number);
+
 #endif

@@ -181,6 +181,23 @@ static bool add_link(struct vs_thread_state *self, struct vs_stack *stack, uint6
 	return calls == calls_before;
 }
 
+/* Puts what a framework says it is doing in front of it. */
+static void add_label(struct vs_thread_state *self, struct vs_stack *stack)
+{
+	uint64_t *merged = self->scratch->python.merged;
+	uint32_t nr = stack->nr_frames < VS_STACK_MAX ? stack->nr_frames : VS_STACK_MAX - 1;
+
+	if (!self->base.label)
+		return;
+	vs_recorder_define_name(self, vs_frame_get_op(self->base.label));
+	vs_recorder_define_name(self, vs_frame_get_region(self->base.label));
+	memmove(merged + 1, stack->frames, nr * sizeof(*merged));
+	merged[0] = self->base.label;
+	stack->is_deep = stack->is_deep || nr < stack->nr_frames;
+	stack->frames = merged;
+	stack->nr_frames = nr + 1;
+}
+
 /* ---- Numbers -------------------------------------------------------------------------------- */
 
 /* In which a stack's number means the stack. */
@@ -228,6 +245,7 @@ static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self
 		add_python(self, &stack);
 		*is_same = add_link(self, &stack, calls);
 	}
+	add_label(self, &stack);
 	return look_up(self, &stack, epoch);
 }
 
@@ -247,6 +265,10 @@ uint32_t vs_stack_number_get(struct vs_thread *thread)
 	era = get_era(epoch);
 	is_recalled = vs_stack_recall(self, &path);
 	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
+	if (thread->label && is_recalled) {
+		path.a = (path.a ^ thread->label) * UINT64_C(0xd6e8feb86659fd93);
+		path.b = (path.b ^ thread->label << 7) * UINT64_C(0x9e3779b97f4a7c15);
+	}
 	if (has_python && is_recalled) {
 		vs_python_recall(&path);
 		calls = vs_delegation_recall(&path);

@@ -57,6 +57,7 @@ struct vs_stack {
 enum vs_frame_kind {
 	VS_FRAME_PYTHON = 8, /* 28 bits code object, 32 bits instruction */
 	VS_FRAME_LINK = 9,   /* enum vs_frame_link */
+	VS_FRAME_OP = 10,    /* 28 bits name of an operation, 24 of a region, 8 bits type */
 };
 
 /* What is outside of it ran on another thread, which had this one do its work. */
@@ -97,6 +98,23 @@ static inline uint32_t vs_frame_get_instruction(uint64_t frame)
 static inline uint64_t vs_frame_make_link(enum vs_frame_link link)
 {
 	return (uint64_t)VS_FRAME_LINK << VS_FRAME_KIND_SHIFT | link;
+}
+
+/* An operation of a framework: numbers of names; region may be VS_NO_ID, type is as it says. */
+static inline uint64_t vs_frame_make_op(uint32_t op, uint32_t region, uint32_t type)
+{
+	return (uint64_t)VS_FRAME_OP << VS_FRAME_KIND_SHIFT | (uint64_t)(op & VS_CODE_MAX) << 32 |
+	       (region & 0xffffff) << 8 | (type & 0xff);
+}
+
+static inline uint32_t vs_frame_get_op(uint64_t frame)
+{
+	return (uint32_t)(frame >> 32) & VS_CODE_MAX;
+}
+
+static inline uint32_t vs_frame_get_region(uint64_t frame)
+{
+	return (uint32_t)frame >> 8;
 }
 
 /* A Python code object. */

@@ -1,0 +1,172 @@
+#include "tensorflow_allocators.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "behind.h"
+#include "recorder.h"
+
+#define LIBRARY "libtensorflow_framework.so"
+
+/* tsl::AllocatorMemoryType */
+enum memory_type {
+	MEMORY_UNKNOWN,
+	MEMORY_DEVICE,
+	MEMORY_HOST,
+	MEMORY_PINNED,
+};
+
+/* Place of one that has ended: searches go on behind it. */
+#define ENDED UINTPTR_MAX
+
+static struct entry {
+	_Atomic uintptr_t allocator; /* 0: never used */
+	_Atomic uint32_t pool;
+} entries[VS_TENSORFLOW_ALLOCATORS_MAX];
+
+static struct entry *find(const void *allocator)
+{
+	uint32_t at = (uint32_t)((uintptr_t)allocator * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+
+	for (uint32_t i = 0; i < VS_TENSORFLOW_ALLOCATORS_MAX; i++) {
+		struct entry *entry = &entries[(at + i) % VS_TENSORFLOW_ALLOCATORS_MAX];
+		uintptr_t there = atomic_load_explicit(&entry->allocator, memory_order_acquire);
+
+		if (there == (uintptr_t)allocator)
+			return entry;
+		if (!there)
+			break;
+	}
+	return NULL;
+}
+
+/* ---- What an allocator says of itself -------------------------------------------------------- */
+
+/* libstdc++'s, as it is returned: in memory of the caller's. */
+struct text {
+	char *bytes;
+	size_t size;
+	char own[16];
+};
+
+static void get_name(void *allocator, char *name, size_t max)
+{
+	static struct vs_behind behind = {.library = LIBRARY,
+					  .name = "_ZN3tsl12BFCAllocator4NameB5cxx11Ev"};
+	static struct vs_behind older = {
+		.library = LIBRARY, .name = "_ZN10tensorflow12BFCAllocator4NameB5cxx11Ev"};
+	static struct vs_behind plain = {.library = LIBRARY,
+					 .name = "_ZN3tsl12BFCAllocator4NameEv"};
+	struct text (*get)(void *) = (struct text(*)(void *))vs_behind_get(&behind);
+	struct text text;
+	size_t size;
+
+	if (!get)
+		get = (struct text(*)(void *))vs_behind_get(&older);
+	if (!get)
+		get = (struct text(*)(void *))vs_behind_get(&plain);
+	if (!get) {
+		strncpy(name, "BFC", max);
+		return;
+	}
+	text = get(allocator);
+	/* A short one is in the object itself, which has been copied since. */
+	size = text.size < max - 1 ? text.size : max - 1;
+	memcpy(name, text.size < sizeof(text.own) ? text.own : text.bytes, size);
+	name[size] = '\0';
+	if (text.size >= sizeof(text.own))
+		free(text.bytes);
+}
+
+static enum memory_type get_type(void *allocator)
+{
+	static struct vs_behind behind = {.library = LIBRARY,
+					  .name = "_ZNK3tsl12BFCAllocator13GetMemoryTypeEv"};
+	int (*get)(void *) = (int (*)(void *))vs_behind_get(&behind);
+
+	return get ? (enum memory_type)get(allocator) : MEMORY_UNKNOWN;
+}
+
+/* "GPU_1_bfc" */
+static uint32_t read_device(const char *name)
+{
+	const char *digits = strpbrk(name, "0123456789");
+
+	if (strncmp(name, "GPU", 3) != 0 || !digits)
+		return VS_NO_DEVICE;
+	return (uint32_t)strtoul(digits, NULL, 10);
+}
+
+static uint32_t make_pool(struct vs_thread *self, void *allocator, uint64_t nr_events_before)
+{
+	char text[96] = "TensorFlow ";
+	size_t used = strlen(text);
+	enum memory_type type = get_type(allocator);
+	uint32_t device;
+
+	get_name(allocator, text + used, sizeof(text) - used);
+	device = read_device(text + used);
+	/* Names count devices as TensorFlow does: parts of one card are several. */
+	if (vs_guard_count_events() != nr_events_before && self->last_device != VS_NO_DEVICE)
+		device = self->last_device;
+	if (type == MEMORY_HOST || type == MEMORY_PINNED)
+		device = VS_NO_DEVICE;
+	return vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, text, device, 0);
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static struct entry *add(uintptr_t allocator)
+{
+	uint32_t at = (uint32_t)(allocator * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+
+	for (uint32_t i = 0; i < VS_TENSORFLOW_ALLOCATORS_MAX; i++) {
+		struct entry *entry = &entries[(at + i) % VS_TENSORFLOW_ALLOCATORS_MAX];
+		uintptr_t there = atomic_load_explicit(&entry->allocator, memory_order_acquire);
+
+		if (there == allocator)
+			return entry;
+		if ((there == 0 || there == ENDED) &&
+		    atomic_compare_exchange_strong(&entry->allocator, &there, allocator))
+			return entry;
+	}
+	return NULL;
+}
+
+uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocator,
+					   uint64_t nr_events_before)
+{
+	struct entry *entry = find(allocator);
+	uint32_t none = VS_NO_ID, pool;
+
+	if (!entry)
+		entry = add((uintptr_t)allocator);
+	if (!entry)
+		return VS_NO_ID;
+	pool = atomic_load_explicit(&entry->pool, memory_order_acquire);
+	if (__builtin_expect(pool != VS_NO_ID, 1))
+		return pool;
+	pool = make_pool(self, allocator, nr_events_before);
+	if (!atomic_compare_exchange_strong(&entry->pool, &none, pool))
+		pool = none;
+	return pool;
+}
+
+uint32_t vs_tensorflow_allocators_find_pool(const void *allocator)
+{
+	struct entry *entry = find(allocator);
+
+	return entry ? atomic_load_explicit(&entry->pool, memory_order_acquire) : VS_NO_ID;
+}
+
+void vs_tensorflow_allocators_end(struct vs_thread *self, const void *allocator)
+{
+	struct entry *entry = find(allocator);
+	uint32_t pool = entry ? atomic_exchange(&entry->pool, VS_NO_ID) : VS_NO_ID;
+
+	if (pool != VS_NO_ID)
+		vs_recorder_end_pool(self, pool);
+	if (entry)
+		atomic_store_explicit(&entry->allocator, ENDED, memory_order_release);
+}

@@ -1,0 +1,76 @@
+#include "tensorflow_op.h"
+
+#include <string.h>
+
+#include "behind.h"
+#include "record.h"
+#include "recorder.h"
+
+/* Up to 2.19: pointers to text that ends with a NUL. */
+struct annotation_old {
+	const char *op;
+	int64_t step;
+	const char *region;
+	int32_t type;
+};
+
+/* Since 2.20: std::string_view of libstdc++. */
+struct annotation_new {
+	size_t op_size;
+	const char *op;
+	int64_t step;
+	size_t region_size;
+	const char *region;
+	int32_t type;
+};
+
+#define TEXT_MAX 200
+
+/* No text is so long, and no address so low. */
+#define LEAST_ADDRESS 65536u
+
+static uint32_t get_number(const char *text, size_t size)
+{
+	char copy[TEXT_MAX + 1];
+
+	if (!text || !size)
+		return VS_NO_ID;
+	if (size > TEXT_MAX)
+		size = TEXT_MAX;
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	return vs_recorder_keep_name(copy);
+}
+
+uint64_t vs_tensorflow_op_get(struct vs_thread *self)
+{
+	static struct vs_behind behind = {
+		.library = "libtensorflow_framework.so",
+		.name = "_ZN3tsl8profiler27ScopedMemoryDebugAnnotation27ThreadMemoryDebugAnnotationEv"};
+	const void *(*get)(void) = (const void *(*)(void))vs_behind_get(&behind);
+	union {
+		struct annotation_old old;
+		struct annotation_new new;
+		size_t first;
+	} annotation;
+	const void *found = get ? get() : NULL;
+	uint32_t op, region;
+
+	(void)self;
+	if (!found)
+		return 0;
+	/* Both are there in full in either case: a function object follows. */
+	memcpy(&annotation, found, sizeof(annotation));
+	if (!annotation.first)
+		return 0;
+	if (annotation.first < LEAST_ADDRESS) {
+		op = get_number(annotation.new.op, annotation.new.op_size);
+		region = get_number(annotation.new.region, annotation.new.region_size);
+		return op ? vs_frame_make_op(op, region, (uint32_t)annotation.new.type) : 0;
+	}
+	op = get_number(annotation.old.op, strnlen(annotation.old.op, TEXT_MAX));
+	region = annotation.old.region ? get_number(annotation.old.region,
+						    strnlen(annotation.old.region, TEXT_MAX))
+				       : VS_NO_ID;
+	return op ? vs_frame_make_op(op, region, (uint32_t)annotation.old.type) : 0;
+}
