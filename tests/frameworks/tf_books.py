@@ -1,0 +1,88 @@
+"""TensorFlow's chunks in a trace against what TensorFlow says itself: an independent judge.
+
+usage: tf_books.py VENV STAGE WORK    one line for each way to run, and for each difference
+
+tensorflow/books.py runs under `vramscope run --softgpu` and leaves TensorFlow's own numbers in the
+trace, as marks. The trace is read by the reader of oracle.py, which shares nothing with the analyzer;
+bytes in use and their peak must be those of the chunks at every mark.
+"""
+import os
+import subprocess
+import sys
+
+import oracle
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(HERE, "tensorflow", "books.py")
+TIMEOUT = 300  # seconds; a hang, not a measurement
+
+MODES = [
+    ("pre-allocated", {}),
+    ("growing", {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}),
+]
+WAYS = ["eager", "compiled", "keras_fit", "kept"]
+
+
+def judge(path):
+    """(numbers compared, differences)"""
+    recorded = oracle.Recorded(path)
+    pools = {number for number, (_, device, name) in recorded.pools.items()
+             if name.startswith("TensorFlow") and device == 0}
+    blocks = {}
+    live = peak = compared = 0
+    differences = []
+    if len(pools) != 1:
+        differences.append(f"pools of the device: {len(pools)}")
+    for kind, fields in recorded.events:
+        if kind == oracle.BLOCK_ALLOC and fields[0] in pools:
+            _, _, address, size = fields
+            if address in blocks:
+                differences.append(f"{address:#x} was given out twice")
+            blocks[address] = size
+            live += size
+            peak = max(peak, live)
+        elif kind == oracle.BLOCK_FREE and fields[0] in pools:
+            address = fields[2]
+            if address not in blocks:
+                differences.append(f"{address:#x} was freed and never given out")
+            live -= blocks.pop(address, 0)
+        elif kind == oracle.MARK:
+            name = recorded.names.get(fields[0], "")
+            if not name.startswith("books "):
+                continue
+            said = [int(number) for number in name.split()[1:]]
+            compared += 2
+            if said != [live, peak]:
+                differences.append(f"TensorFlow says {said}, the trace has {[live, peak]}")
+    if not compared:
+        differences.append("nothing was compared")
+    return compared, differences
+
+
+def run(venv, stage, work, name, settings):
+    trace = os.path.join(work, f"tensorflow-{name}.vscope")
+    command = [os.path.join(stage, "bin", "vramscope"), "run", "--softgpu=8G", "-o", trace, "--",
+               os.path.join(venv, "bin", "python"), "-B", PROGRAM, *WAYS]
+    environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", **settings)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True,
+                          errors="replace", timeout=TIMEOUT, check=False)
+    if done.returncode:
+        return 0, [f"ended with {done.returncode}: {done.stderr[-300:]}"]
+    return judge(trace)
+
+
+def compare(venv, stage, work):
+    """How many ways went wrong."""
+    failures = 0
+    os.makedirs(work, exist_ok=True)
+    for name, settings in MODES:
+        compared, differences = run(venv, stage, work, name, settings)
+        print(f"  books, {name}: {compared} numbers, {len(differences)} differences")
+        for difference in differences[:10]:
+            print(f"    {difference}")
+        failures += bool(differences)
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(1 if compare(*sys.argv[1:4]) else 0)
