@@ -41,6 +41,10 @@ void vs_python_names_resolve(const struct vs_definitions *definitions, uint64_t 
 		out->function = "backward() of another thread";
 	else if (frame == vs_frame_make_link(VS_LINK_SEVERAL))
 		out->function = "backward() of one out of several threads";
+	else if (frame == vs_frame_make_link(VS_LINK_EXECUTE))
+		out->function = "a call of TensorFlow on another thread";
+	else if (frame == vs_frame_make_link(VS_LINK_EXECUTE_SEVERAL))
+		out->function = "a call of TensorFlow on one out of several threads";
 	else
 		out->function = "(a frame of a later version)";
 }

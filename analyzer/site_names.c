@@ -229,7 +229,8 @@ struct python_line {
 	struct vs_symbol inside;      /* what of a library the user called; no function: nothing */
 	const struct vs_symbol *link; /* it was done for another thread; or NULL */
 	struct vs_symbol link_space;
-	char step[128]; /* of the backward pass, or empty */
+	const char *link_prefix; /* of the frames behind it */
+	char step[128];          /* of the backward pass, or empty */
 };
 
 static void show_python(struct python_line *line, const struct vs_symbol *frame)
@@ -296,13 +297,18 @@ static int collect_python(struct vs_site_names *names, const struct vs_site *sit
 			if (frames[k].kind == VS_SYMBOL_PYTHON) {
 				show_python(line, &frames[k]);
 			} else if (frames[k].kind == VS_SYMBOL_OP) {
-				snprintf(line->step, sizeof(line->step), "%s%s%s%s", frames[k].function,
-					 frames[k].file ? " (" : "",
+				snprintf(line->step, sizeof(line->step), "%s%s%s%s",
+					 frames[k].function, frames[k].file ? " (" : "",
 					 frames[k].file ? frames[k].file : "",
 					 frames[k].file ? ")" : "");
 			} else if (frames[k].kind == VS_SYMBOL_LINK) {
 				line->link_space = frames[k];
 				line->link = &line->link_space;
+				line->link_prefix =
+					site->frames[i].address ==
+							vs_frame_make_link(VS_LINK_BACKWARD)
+						? "backward of "
+						: "";
 			} else {
 				find_step(line, &frames[k]);
 			}
@@ -340,7 +346,8 @@ static void put_python(const struct python_line *line, char *out, size_t size, i
 		append(out, size, &used, line->nr_frames || line->link ? " in " : "");
 	}
 	if (line->link)
-		append(out, size, &used, line->nr_frames ? "backward of " : line->link->function);
+		append(out, size, &used,
+		       line->nr_frames ? line->link_prefix : line->link->function);
 	for (int i = 0; i < line->nr_frames && i < max_frames && used < size; i++) {
 		if (i)
 			append(out, size, &used, " < ");

@@ -5,6 +5,7 @@
 /* Its owner is the thread that took its bit in `taken`. */
 struct call {
 	_Atomic uint32_t serial; /* odd while it is filled in */
+	_Atomic int link;        /* enum vs_frame_link */
 	_Atomic uint32_t nr_frames;
 	_Atomic uint64_t hash; /* never 0 */
 	_Atomic uint64_t frames[VS_PYTHON_MAX_FRAMES];
@@ -34,7 +35,8 @@ static uint32_t take_place(void)
 	return VS_DELEGATION_NONE;
 }
 
-vs_delegation vs_delegation_begin(const uint64_t *frames, uint32_t nr_frames, bool is_nested)
+vs_delegation vs_delegation_begin(enum vs_frame_link link, const uint64_t *frames,
+				  uint32_t nr_frames, bool is_nested)
 {
 	uint32_t i = take_place();
 	struct call *call = &calls[i < VS_DELEGATION_MAX ? i : 0];
@@ -50,6 +52,7 @@ vs_delegation vs_delegation_begin(const uint64_t *frames, uint32_t nr_frames, bo
 	 * nothing. */
 	atomic_fetch_add_explicit(&call->serial, 1, memory_order_relaxed);
 	atomic_store_explicit(&call->nr_frames, nr_frames, memory_order_release);
+	atomic_store_explicit(&call->link, (int)link, memory_order_release);
 	atomic_store_explicit(&call->hash, hash ? hash : 1, memory_order_release);
 	for (uint32_t k = 0; k < nr_frames; k++)
 		atomic_store_explicit(&call->frames[k], frames[k], memory_order_release);
@@ -111,6 +114,13 @@ static bool copy_frames(struct call *call, uint64_t *frames, uint32_t max, uint3
 	return !(serial & 1) && atomic_load_explicit(&call->serial, memory_order_relaxed) == serial;
 }
 
+/* What the first of them is a call of. */
+static enum vs_frame_link get_link(uint64_t active)
+{
+	return (enum vs_frame_link)atomic_load_explicit(&calls[__builtin_ctzll(active)].link,
+							memory_order_acquire);
+}
+
 uint32_t vs_delegation_get(uint64_t *frames, uint32_t max, uint64_t *which)
 {
 	uint64_t active = atomic_load_explicit(&vs_delegation_active, memory_order_acquire);
@@ -122,9 +132,11 @@ uint32_t vs_delegation_get(uint64_t *frames, uint32_t max, uint64_t *which)
 		return 0;
 	if (!call || !copy_frames(call, frames + 1, max - 1, &nr, which)) {
 		*which = UNCERTAIN;
-		frames[0] = vs_frame_make_link(VS_LINK_SEVERAL);
+		frames[0] = vs_frame_make_link(get_link(active) == VS_LINK_EXECUTE
+						       ? VS_LINK_EXECUTE_SEVERAL
+						       : VS_LINK_SEVERAL);
 		return 1;
 	}
-	frames[0] = vs_frame_make_link(VS_LINK_BACKWARD);
+	frames[0] = vs_frame_make_link(get_link(active));
 	return nr ? nr + 1 : 0;
 }

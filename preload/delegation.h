@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "python.h"
+#include "record.h"
 
 /*
  * Work that other threads do for the one that asked for it. PyTorch's backward() hands its graph to
@@ -25,9 +26,11 @@ typedef uint32_t vs_delegation;
 
 /*
  * The calling thread has this done by others. frames: as a stack has them, at most
- * VS_PYTHON_MAX_FRAMES. is_nested: it is itself such a worker, and the call is part of another one.
+ * VS_PYTHON_MAX_FRAMES. link: VS_LINK_BACKWARD or VS_LINK_EXECUTE. is_nested: it is itself such a
+ * worker, and the call is part of another one.
  */
-vs_delegation vs_delegation_begin(const uint64_t *frames, uint32_t nr_frames, bool is_nested);
+vs_delegation vs_delegation_begin(enum vs_frame_link link, const uint64_t *frames,
+				  uint32_t nr_frames, bool is_nested);
 void vs_delegation_end(vs_delegation call);
 
 /* No call is under way: a new recording, or the child of a fork. One thread. */

@@ -36,8 +36,8 @@ struct vs_thread {
 			       driver's did */
 	uint64_t label;     /* a frame in front of the stack: what a framework is doing; 0: none */
 	uint32_t last_device; /* that it took memory from */
-	const void *frame;  /* frame address of the outermost hook: where a stack starts */
-	bool is_inside;     /* in the recorder's own code: do not record */
+	const void *frame;    /* frame address of the outermost hook: where a stack starts */
+	bool is_inside;       /* in the recorder's own code: do not record */
 };
 
 /*

@@ -27,9 +27,8 @@ struct attributes {
 
 /* ---- What happens to a chunk ----------------------------------------------------------------- */
 
-static __attribute__((noinline)) void add_chunk(void *allocator, const void *address,
-						uint64_t size, uint64_t nr_events_before,
-						const void *frame)
+static __attribute__((noinline)) void add_chunk(void *allocator, const void *address, uint64_t size,
+						uint64_t nr_events_before, const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
 	uint32_t pool;
@@ -135,40 +134,41 @@ static void end(struct vs_behind *behind, void *allocator, const void *frame)
 		real(allocator);
 }
 
-#define HOOKS(ns, prefix)                                                                          \
-	static struct vs_behind ns##_allocate = {                                                  \
-		.library = LIBRARY,                                                                \
-		.name = prefix "11AllocateRawEmmRKNS_20AllocationAttributesE"};                    \
-	static struct vs_behind ns##_deallocate = {.library = LIBRARY,                             \
-						   .name = prefix "13DeallocateRawEPv"};           \
-	static struct vs_behind ns##_end = {.library = LIBRARY, .name = prefix "D2Ev"};            \
-	static struct vs_behind ns##_size = {.library = LIBRARY,                                   \
-					     .name = ns##_SIZE_NAME};                              \
-	EXPORT void *ns##_bfc_allocate(void *allocator, size_t alignment, size_t size,             \
-				       const struct attributes *attributes) __asm__(               \
-		prefix "11AllocateRawEmmRKNS_20AllocationAttributesE");                            \
-	EXPORT void ns##_bfc_deallocate(void *allocator, void *address) __asm__(                   \
-		prefix "13DeallocateRawEPv");                                                      \
-	EXPORT void ns##_bfc_end(void *allocator) __asm__(prefix "D2Ev");                          \
-	EXPORT void ns##_bfc_end_whole(void *allocator) __asm__(prefix "D1Ev");                    \
-	void *ns##_bfc_allocate(void *allocator, size_t alignment, size_t size,                    \
-				const struct attributes *attributes)                               \
-	{                                                                                          \
-		return allocate(&ns##_allocate, &ns##_size, allocator, alignment, size,            \
-				attributes, __builtin_frame_address(0));                           \
-	}                                                                                          \
-	void ns##_bfc_deallocate(void *allocator, void *address)                                   \
-	{                                                                                          \
-		deallocate(&ns##_deallocate, allocator, address, __builtin_frame_address(0));      \
-	}                                                                                          \
-	void ns##_bfc_end(void *allocator)                                                         \
-	{                                                                                          \
-		end(&ns##_end, allocator, __builtin_frame_address(0));                             \
-	}                                                                                          \
-	/* Of an allocator that is no part of another object: the same. */                         \
-	void ns##_bfc_end_whole(void *allocator)                                                   \
-	{                                                                                          \
-		end(&ns##_end, allocator, __builtin_frame_address(0));                             \
+#define HOOKS(ns, prefix)                                                                         \
+	static struct vs_behind ns##_allocate = {.library = LIBRARY,                              \
+						 .name = prefix                                   \
+						 "11AllocateRawEmmRKNS_20AllocationAttributesE"}; \
+	static struct vs_behind ns##_deallocate = {.library = LIBRARY,                            \
+						   .name = prefix "13DeallocateRawEPv"};          \
+	static struct vs_behind ns##_end = {.library = LIBRARY, .name = prefix "D2Ev"};           \
+	static struct vs_behind ns##_size = {.library = LIBRARY, .name = ns##_SIZE_NAME};         \
+	EXPORT void *ns##_bfc_allocate(                                                           \
+		void *allocator, size_t alignment, size_t size,                                   \
+		const struct attributes                                                           \
+			*attributes) __asm__(prefix                                               \
+					     "11AllocateRawEmmRKNS_20AllocationAttributesE");     \
+	EXPORT void ns##_bfc_deallocate(void *allocator,                                          \
+					void *address) __asm__(prefix "13DeallocateRawEPv");      \
+	EXPORT void ns##_bfc_end(void *allocator) __asm__(prefix "D2Ev");                         \
+	EXPORT void ns##_bfc_end_whole(void *allocator) __asm__(prefix "D1Ev");                   \
+	void *ns##_bfc_allocate(void *allocator, size_t alignment, size_t size,                   \
+				const struct attributes *attributes)                              \
+	{                                                                                         \
+		return allocate(&ns##_allocate, &ns##_size, allocator, alignment, size,           \
+				attributes, __builtin_frame_address(0));                          \
+	}                                                                                         \
+	void ns##_bfc_deallocate(void *allocator, void *address)                                  \
+	{                                                                                         \
+		deallocate(&ns##_deallocate, allocator, address, __builtin_frame_address(0));     \
+	}                                                                                         \
+	void ns##_bfc_end(void *allocator)                                                        \
+	{                                                                                         \
+		end(&ns##_end, allocator, __builtin_frame_address(0));                            \
+	}                                                                                         \
+	/* Of an allocator that is no part of another object: the same. */                        \
+	void ns##_bfc_end_whole(void *allocator)                                                  \
+	{                                                                                         \
+		end(&ns##_end, allocator, __builtin_frame_address(0));                            \
 	}
 
 #define tsl_SIZE_NAME        "_ZNK3tsl12BFCAllocator13AllocatedSizeEPKv"
@@ -176,3 +176,32 @@ static void end(struct vs_behind *behind, void *allocator, const void *frame)
 
 HOOKS(tsl, "_ZN3tsl12BFCAllocator")
 HOOKS(tensorflow, "_ZN10tensorflow12BFCAllocator")
+
+/* ---- Calls from Python ----------------------------------------------------------------------- */
+
+/*
+ * An operation, or a function of many, whose operations run on other threads: these allocate for
+ * the line that made the call (delegation.h).
+ */
+EXPORT void TFE_Execute(void *op, void **results, int *nr_results, void *status);
+
+void TFE_Execute(void *op, void **results, int *nr_results, void *status)
+{
+	static struct vs_behind behind = {.library = "libtensorflow_cc.so", .name = "TFE_Execute"};
+	__typeof__(&TFE_Execute) real = (__typeof__(real))vs_behind_get(&behind);
+	/* No event, and no reason to begin a trace. */
+	struct vs_thread *self =
+		vs_lifecycle_peek_log()
+			? vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, __builtin_frame_address(0))
+			: NULL;
+	uint32_t call = 0;
+
+	if (self) {
+		call = vs_recorder_begin_call(self, VS_LINK_EXECUTE, __builtin_frame_address(0));
+		vs_guard_leave(self, VS_GUARD_POOL);
+	}
+	if (real)
+		real(op, results, nr_results, status);
+	if (self)
+		vs_recorder_end_call(self, call);
+}

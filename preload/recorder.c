@@ -870,7 +870,8 @@ static void end_calls_left(struct vs_thread_scratch *scratch, const void *frame,
 		vs_delegation_end(scratch->calls[--scratch->nr_calls].call);
 }
 
-uint32_t vs_recorder_begin_call(struct vs_thread *thread, const void *frame)
+uint32_t vs_recorder_begin_call(struct vs_thread *thread, enum vs_frame_link link,
+				const void *frame)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 	struct vs_thread_scratch *scratch;
@@ -884,14 +885,17 @@ uint32_t vs_recorder_begin_call(struct vs_thread *thread, const void *frame)
 	vs_python_check();
 	if (!atomic_load_explicit(&vs_python_is_ready, memory_order_acquire))
 		goto leave;
-	vs_stack_capture(self, &stack);
+	/* Calls of TensorFlow are many, and not nested. */
+	stack = (struct vs_stack){.is_cut = true};
+	if (link == VS_LINK_BACKWARD)
+		vs_stack_capture(self, &stack);
 	end_calls_left(scratch, frame, &stack);
 	if (scratch->nr_calls == VS_THREAD_MAX_CALLS)
 		goto leave;
 	nr_frames = vs_stack_number_get_python(self, &is_deep);
 	if (self->is_short)
 		nr_frames = 0; /* frames that nobody can resolve */
-	call = vs_delegation_begin(scratch->python.words, nr_frames,
+	call = vs_delegation_begin(link, scratch->python.words, nr_frames,
 				   vs_torch_engine_is_worker(stack.frames, stack.nr_frames));
 	scratch->calls[scratch->nr_calls++] = (struct vs_thread_call){frame, call};
 leave:

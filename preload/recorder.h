@@ -99,7 +99,7 @@ void vs_recorder_add_mark(struct vs_thread *self, uint32_t name);
  * shown below its Python frames. frame: of the hook. Returns what end_call is to be given; a call
  * that never ends, because an exception passed through, is over when its thread begins another.
  */
-uint32_t vs_recorder_begin_call(struct vs_thread *self, const void *frame);
+uint32_t vs_recorder_begin_call(struct vs_thread *self, enum vs_frame_link link, const void *frame);
 void vs_recorder_end_call(struct vs_thread *self, uint32_t call);
 
 /* How often a context was forgotten. Changes before the handle can mean another one. */

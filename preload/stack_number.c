@@ -132,7 +132,7 @@ uint32_t vs_stack_number_get_python(struct vs_thread_state *self, bool *is_deep)
 }
 
 /* Puts the frames of Python into the stack, if there are any. */
-static void add_python(struct vs_thread_state *self, struct vs_stack *stack)
+static uint32_t add_python(struct vs_thread_state *self, struct vs_stack *stack)
 {
 	struct vs_thread_python *python = &self->scratch->python;
 	struct vs_python_merge merge = {
@@ -147,7 +147,7 @@ static void add_python(struct vs_thread_state *self, struct vs_stack *stack)
 
 	merge.nr_python = get_python(self, &is_deep);
 	if (!merge.nr_python)
-		return;
+		return 0;
 	merge.is_whole_python = !is_deep;
 	for (uint32_t i = 0; i < merge.nr_native; i++)
 		python->is_evaluator[i] = vs_python_is_evaluator(stack->frames[i]);
@@ -157,21 +157,32 @@ static void add_python(struct vs_thread_state *self, struct vs_stack *stack)
 	stack->is_cut = stack->is_cut && !stack->is_deep;
 	if (stack->nr_frames > VS_STACK_MAX)
 		stack->nr_frames = VS_STACK_MAX;
+	return merge.nr_python;
+}
+
+/* Threads of TensorFlow say what they do; those of PyTorch are known by their stacks. */
+static bool is_worker(const struct vs_thread_state *self, const struct vs_stack *stack,
+		      uint32_t nr_python)
+{
+	if (self->base.label)
+		return nr_python == 0;
+	return !stack->is_cut && !stack->is_deep &&
+	       vs_torch_engine_is_worker(stack->frames, stack->nr_frames);
 }
 
 /*
  * Puts the frames of the call under it that this thread works for, if it does. False: these are not
  * the calls that were under way before.
  */
-static bool add_link(struct vs_thread_state *self, struct vs_stack *stack, uint64_t calls_before)
+static bool add_link(struct vs_thread_state *self, struct vs_stack *stack, uint32_t nr_python,
+		     uint64_t calls_before)
 {
 	uint64_t *merged = self->scratch->python.merged;
 	uint64_t calls = 0;
 
 	if (!calls_before && !atomic_load_explicit(&vs_delegation_active, memory_order_relaxed))
 		return true;
-	if (stack->is_cut || stack->is_deep ||
-	    !vs_torch_engine_is_worker(stack->frames, stack->nr_frames))
+	if (!is_worker(self, stack, nr_python))
 		return true;
 	if (stack->frames != merged)
 		memcpy(merged, stack->frames, stack->nr_frames * sizeof(*merged));
@@ -236,14 +247,15 @@ static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self
 						    uint64_t calls, bool *is_same)
 {
 	struct vs_stack stack;
+	uint32_t nr_python;
 
 	vs_stack_capture(self, &stack);
 	if (stack.nr_frames == 0)
 		return VS_NO_ID;
 	vs_python_check();
 	if (atomic_load_explicit(&vs_python_is_ready, memory_order_acquire)) {
-		add_python(self, &stack);
-		*is_same = add_link(self, &stack, calls);
+		nr_python = add_python(self, &stack);
+		*is_same = add_link(self, &stack, nr_python, calls);
 	}
 	add_label(self, &stack);
 	return look_up(self, &stack, epoch);

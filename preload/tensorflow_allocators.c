@@ -17,6 +17,9 @@ enum memory_type {
 	MEMORY_PINNED,
 };
 
+/* Instead of a pool: memory that no part of CUDA knows of. */
+#define NOT_WANTED UINT32_MAX
+
 /* Place of one that has ended: searches go on behind it. */
 #define ENDED UINTPTR_MAX
 
@@ -54,8 +57,8 @@ static void get_name(void *allocator, char *name, size_t max)
 {
 	static struct vs_behind behind = {.library = LIBRARY,
 					  .name = "_ZN3tsl12BFCAllocator4NameB5cxx11Ev"};
-	static struct vs_behind older = {
-		.library = LIBRARY, .name = "_ZN10tensorflow12BFCAllocator4NameB5cxx11Ev"};
+	static struct vs_behind older = {.library = LIBRARY,
+					 .name = "_ZN10tensorflow12BFCAllocator4NameB5cxx11Ev"};
 	static struct vs_behind plain = {.library = LIBRARY,
 					 .name = "_ZN3tsl12BFCAllocator4NameEv"};
 	struct text (*get)(void *) = (struct text(*)(void *))vs_behind_get(&behind);
@@ -110,7 +113,9 @@ static uint32_t make_pool(struct vs_thread *self, void *allocator, uint64_t nr_e
 	/* Names count devices as TensorFlow does: parts of one card are several. */
 	if (vs_guard_count_events() != nr_events_before && self->last_device != VS_NO_DEVICE)
 		device = self->last_device;
-	if (type == MEMORY_HOST || type == MEMORY_PINNED)
+	if (type == MEMORY_HOST)
+		return NOT_WANTED;
+	if (type == MEMORY_PINNED)
 		device = VS_NO_DEVICE;
 	return vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, text, device, 0);
 }
@@ -145,19 +150,20 @@ uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocat
 	if (!entry)
 		return VS_NO_ID;
 	pool = atomic_load_explicit(&entry->pool, memory_order_acquire);
-	if (__builtin_expect(pool != VS_NO_ID, 1))
-		return pool;
-	pool = make_pool(self, allocator, nr_events_before);
-	if (!atomic_compare_exchange_strong(&entry->pool, &none, pool))
-		pool = none;
-	return pool;
+	if (__builtin_expect(pool == VS_NO_ID, 0)) {
+		pool = make_pool(self, allocator, nr_events_before);
+		if (!atomic_compare_exchange_strong(&entry->pool, &none, pool))
+			pool = none;
+	}
+	return pool != NOT_WANTED ? pool : VS_NO_ID;
 }
 
 uint32_t vs_tensorflow_allocators_find_pool(const void *allocator)
 {
 	struct entry *entry = find(allocator);
+	uint32_t pool = entry ? atomic_load_explicit(&entry->pool, memory_order_acquire) : VS_NO_ID;
 
-	return entry ? atomic_load_explicit(&entry->pool, memory_order_acquire) : VS_NO_ID;
+	return pool != NOT_WANTED ? pool : VS_NO_ID;
 }
 
 void vs_tensorflow_allocators_end(struct vs_thread *self, const void *allocator)
@@ -165,7 +171,7 @@ void vs_tensorflow_allocators_end(struct vs_thread *self, const void *allocator)
 	struct entry *entry = find(allocator);
 	uint32_t pool = entry ? atomic_exchange(&entry->pool, VS_NO_ID) : VS_NO_ID;
 
-	if (pool != VS_NO_ID)
+	if (pool != VS_NO_ID && pool != NOT_WANTED)
 		vs_recorder_end_pool(self, pool);
 	if (entry)
 		atomic_store_explicit(&entry->allocator, ENDED, memory_order_release);

@@ -15,7 +15,8 @@
 /*
  * The pool of an allocator; made, when it is first seen, from its name and the kind of its memory.
  * nr_events_before: vs_guard_count_events() before the call that it has just returned from, which
- * tells whether it took memory from a device meanwhile, and from which. VS_NO_ID: no room.
+ * tells whether it took memory from a device meanwhile, and from which. VS_NO_ID: no room, or its
+ * memory is the host's own (pageable), of which CUDA knows nothing.
  */
 uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocator,
 					   uint64_t nr_events_before);

@@ -82,7 +82,7 @@ struct list torch_engine_execute(void *engine, const void *roots, const void *in
 	if (!self)
 		return execute(engine, roots, inputs, keep_graph, create_graph, accumulate_grad,
 			       outputs);
-	call = vs_recorder_begin_call(self, __builtin_frame_address(0));
+	call = vs_recorder_begin_call(self, VS_LINK_BACKWARD, __builtin_frame_address(0));
 	vs_guard_leave(self, VS_GUARD_POOL);
 	result = execute(engine, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs);
 	vs_recorder_end_call(self, call);

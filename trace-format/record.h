@@ -64,6 +64,8 @@ enum vs_frame_kind {
 enum vs_frame_link {
 	VS_LINK_BACKWARD = 1, /* torch: the frames of the call of backward() */
 	VS_LINK_SEVERAL = 2,  /* the same of one out of several calls: there are no more frames */
+	VS_LINK_EXECUTE = 3,  /* TensorFlow: the frames of the call of an operation or function */
+	VS_LINK_EXECUTE_SEVERAL = 4, /* as above */
 };
 
 #define VS_CODE_MAX ((1u << 28) - 1) /* the highest number of a code object */
