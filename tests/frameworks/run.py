@@ -9,7 +9,8 @@ program when they are loaded: the stand-ins must be in front of those.
 
 PyTorch's programs run once more under `vramscope run`: recorded.py compares the trace with torch's own
 books, beside.py looks whether torch goes on as if we were not there.
-Last, the stacks of PyTorch's blocks are compared with those that it recorded itself (stacks.py).
+Last, the stacks of PyTorch's blocks are compared with those that it recorded itself (stacks.py), and
+TensorFlow's chunks with its own numbers (tf_books.py).
 
 A framework that cannot be had here is skipped, aloud. What ran is written into --write.
 """
@@ -26,6 +27,7 @@ import recorded
 import releases
 import stacks
 import table
+import tf_books
 from install import Skipped, install
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -136,6 +138,14 @@ def compare_stacks(release, options):
     return 0 if is_good else 1
 
 
+def compare_books(release, options):
+    """Says whether TensorFlow's chunks are what it says of them; the number of failures."""
+    if release.framework != "tensorflow":
+        return 0
+    return tf_books.compare(install(release, options.work), options.stage,
+                            os.path.join(options.work, "recorded"))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--stage", required=True)
@@ -159,7 +169,7 @@ def main():
             print(f"SKIP {release.framework} {release.version}: {reason}")
             continue
         failures += report(release, results, seconds) + report_recorded(release, *books)
-        failures += compare_stacks(release, options)
+        failures += compare_stacks(release, options) + compare_books(release, options)
         ran.append((release, results))
     if options.write and ran:
         table.write(options.write, ran)
