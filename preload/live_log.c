@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -150,7 +151,7 @@ static int map_file(struct vs_live_log *log, int fd, uint32_t nr_chunks, uint32_
 	log->chunks = (unsigned char *)base + CHUNKS_OFFSET;
 	log->map_size = size_of(max_chunks);
 	log->max_chunks = max_chunks;
-	atomic_init(&log->is_growing, false);
+	atomic_init(&log->grower, 0);
 	atomic_store_explicit(&log->failed_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&log->nr_closed, 0, memory_order_relaxed);
 	return 0;
@@ -265,7 +266,7 @@ static void await_growth(const struct vs_live_log *log, uint32_t before)
 
 	for (int i = 0; i < NR_YIELDS + NR_SLEEPS; i++) {
 		if (vs_live_log_get_nr_chunks(log) != before ||
-		    !atomic_load_explicit(&log->is_growing, memory_order_acquire))
+		    !atomic_load_explicit(&log->grower, memory_order_acquire))
 			break;
 		if (i < NR_YIELDS)
 			sched_yield();
@@ -278,19 +279,21 @@ static void await_growth(const struct vs_live_log *log, uint32_t before)
 bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 {
 	uint32_t before = vs_live_log_get_nr_chunks(log);
+	uintptr_t self = (uintptr_t)pthread_self(), grower = 0;
 	uint64_t failed_ns = atomic_load_explicit(&log->failed_ns, memory_order_relaxed);
 	uint64_t now_ns = vs_clock_now_ns();
 
 	if (failed_ns && now_ns - failed_ns < RETRY_NS)
 		return false;
-	if (!atomic_exchange_explicit(&log->is_growing, true, memory_order_acquire)) {
+	/* Its own mark: it was in here before, and left by a jump out of a signal handler. */
+	if (atomic_compare_exchange_strong(&log->grower, &grower, self) || grower == self) {
 		grow(log, path);
 		if (vs_live_log_get_nr_chunks(log) == before)
 			failed_ns = now_ns;
 		else
 			failed_ns = 0;
 		atomic_store_explicit(&log->failed_ns, failed_ns, memory_order_relaxed);
-		atomic_store_explicit(&log->is_growing, false, memory_order_release);
+		atomic_store_explicit(&log->grower, 0, memory_order_release);
 	} else {
 		await_growth(log, before);
 	}

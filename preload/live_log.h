@@ -21,7 +21,8 @@ struct vs_live_log {
 	unsigned char *chunks;
 	size_t map_size;
 	uint32_t max_chunks; /* that fit into the mapping */
-	atomic_bool is_growing;
+	/* The thread that makes it larger, 0 for none. One that jumps away meanwhile stays it. */
+	_Atomic uintptr_t grower;
 	_Atomic uint64_t failed_ns; /* when it last could not grow; 0: it could */
 	_Atomic uint32_t nr_closed; /* slots and chunks of threads that have ended */
 };

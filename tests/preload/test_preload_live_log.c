@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -153,6 +154,19 @@ static void test_it_grows_up_to_its_limit(void **state)
 	memset(vs_live_log_chunk(&log_, MAX - 1), 1, VS_LIVE_CHUNK_SIZE);
 	assert_false(vs_live_log_grow(&log_, path));
 	assert_int_equal(file_size(), expected_size(MAX));
+}
+
+/* A signal handler may jump out of anything. */
+static void test_a_thread_that_jumped_out_of_it_makes_it_larger_again(void **state)
+{
+	(void)state;
+	atomic_store(&log_.grower, (uintptr_t)pthread_self());
+	assert_true(vs_live_log_grow(&log_, path));
+	assert_int_equal(atomic_load(&log_.grower), 0);
+	/* Another thread is at it, and never ends: it is not waited for without end. */
+	atomic_store(&log_.grower, 1);
+	assert_false(vs_live_log_grow(&log_, path));
+	atomic_store(&log_.grower, 0);
 }
 
 /* Every lost event asks; the disk would have a lot to do. */
@@ -318,6 +332,7 @@ int main(void)
 		TEST(test_every_chunk_is_given_out_once),
 		TEST(test_the_chunk_given_back_last_is_used_first),
 		TEST(test_it_grows_up_to_its_limit),
+		TEST(test_a_thread_that_jumped_out_of_it_makes_it_larger_again),
 		TEST(test_a_disk_that_gave_nothing_is_left_alone_for_a_second),
 		TEST(test_only_the_log_itself_is_removed),
 		TEST(test_another_file_in_its_place_is_left_alone),
