@@ -53,6 +53,16 @@ struct text {
 	char own[16];
 };
 
+/* operator delete of the program; without one, it is as much as is lost once for an allocator. */
+static void delete_text(struct text *text)
+{
+	static struct vs_behind behind = {.library = "libstdc++.so", .name = "_ZdlPv"};
+	void (*delete)(void *) = (void (*)(void *))vs_behind_get(&behind);
+
+	if (delete)
+		delete (text->bytes);
+}
+
 static void get_name(void *allocator, char *name, size_t max)
 {
 	static struct vs_behind behind = {.library = LIBRARY,
@@ -79,7 +89,7 @@ static void get_name(void *allocator, char *name, size_t max)
 	memcpy(name, text.size < sizeof(text.own) ? text.own : text.bytes, size);
 	name[size] = '\0';
 	if (text.size >= sizeof(text.own))
-		free(text.bytes);
+		delete_text(&text);
 }
 
 static enum memory_type get_type(void *allocator)
