@@ -9,6 +9,9 @@ import re
 import shutil
 import subprocess
 
+# Ours are used only where there is no real one (docs/softgpu.md): that may be loaded.
+SPARES = ("libnvToolsExt.",)
+
 MARK = "a library of an nvidia package was loaded"
 
 SOURCE = f"""
@@ -52,7 +55,8 @@ def searched_folders(packages):
 
 def place(folder, cache, standins):
     packages = site_packages(folder)
-    sonames = [name for name in os.listdir(standins) if re.search(r"\.so\.\d", name)]
+    sonames = [name for name in os.listdir(standins)
+               if re.search(r"\.so\.\d", name) and not name.startswith(SPARES)]
     build(cache, sonames)
     for place_name in searched_folders(packages):
         target = os.path.join(packages, place_name)
