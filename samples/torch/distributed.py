@@ -1,5 +1,6 @@
 """DistributedDataParallel over NCCL: one rank, and as many ranks as devices."""
 import os
+import time
 
 import torch
 import torch.distributed as dist
@@ -28,6 +29,11 @@ def run(rank, world, port):
     dist.all_reduce(value)
     common.equal(value.cpu().tolist(), [7.0] * 4, "what this rank brought in")
     torch.cuda.synchronize()
+    # Nor do they wait for each other: the first one, which has the store, must end last.
+    store = dist.distributed_c10d._get_default_store()
+    store.add("done", 1)
+    while rank == 0 and store.add("done", 0) < world:
+        time.sleep(0.01)
     dist.destroy_process_group()
 
 
