@@ -175,10 +175,23 @@ static enum vs_unwind_end walk_by_rules(struct vs_thread_state *self, uint32_t *
 			      max_depth + 1, nr_frames);
 }
 
+/* Not one by one: there is hardly ever one. */
+static bool has_own(const uint64_t *frames, uint32_t nr_frames)
+{
+	bool has_any = false;
+
+	for (uint32_t i = 0; i < nr_frames; i++)
+		has_any |= is_own(frames[i]);
+	return has_any;
+}
+
 /* A hook that the program is called through (torch_backward.c) is no part of it. */
 static uint32_t drop_own(uint64_t *frames, uint32_t nr_frames)
 {
 	uint32_t nr_kept = 0;
+
+	if (__builtin_expect(!has_own(frames, nr_frames), 1))
+		return nr_frames;
 
 	for (uint32_t i = 0; i < nr_frames; i++)
 		if (!is_own(frames[i]))
