@@ -57,6 +57,7 @@ static void *open_privately(const char *name)
 static struct {
 	int (*begin)(z_streamp stream, int level, const char *version, int size);
 	int (*run)(z_streamp stream, int flush);
+	int (*change)(z_streamp stream, int level, int strategy);
 	int (*end)(z_streamp stream);
 	unsigned char *arena; /* NULL: none yet */
 	size_t used;
@@ -94,25 +95,72 @@ static bool begin_arena(void)
 	return true;
 }
 
+static int begin_stream(z_stream *stream, unsigned char *out, unsigned long out_size,
+			const unsigned char *in, int level)
+{
+	*stream = (z_stream){
+		.zalloc = take_memory,
+		.zfree = give_memory,
+		.next_in = (unsigned char *)(uintptr_t)in,
+		.next_out = out,
+		.avail_out = (unsigned)out_size,
+	};
+	if (!begin_arena() || out_size > UINT32_MAX)
+		return Z_MEM_ERROR;
+	return deflater.begin(stream, level, ZLIB_VERSION, (int)sizeof(*stream));
+}
+
+static int end_stream(z_stream *stream, int result, unsigned long *out_size)
+{
+	*out_size = stream->total_out;
+	deflater.end(stream);
+	return result == Z_STREAM_END ? Z_OK : Z_BUF_ERROR;
+}
+
 static int compress_block(unsigned char *out, unsigned long *out_size, const unsigned char *in,
 			  unsigned long size, int level)
 {
-	z_stream stream = {.zalloc = take_memory, .zfree = give_memory};
+	z_stream stream;
 	int result;
 
-	if (!begin_arena() || size > UINT32_MAX || *out_size > UINT32_MAX)
+	if (size > UINT32_MAX)
 		return Z_MEM_ERROR;
-	result = deflater.begin(&stream, level, ZLIB_VERSION, (int)sizeof(stream));
+	result = begin_stream(&stream, out, *out_size, in, level);
 	if (result != Z_OK)
 		return result;
-	stream.next_in = (unsigned char *)(uintptr_t)in;
 	stream.avail_in = (unsigned)size;
-	stream.next_out = out;
-	stream.avail_out = (unsigned)*out_size;
-	result = deflater.run(&stream, Z_FINISH);
-	*out_size = stream.total_out;
-	deflater.end(&stream);
-	return result == Z_STREAM_END ? Z_OK : Z_BUF_ERROR;
+	return end_stream(&stream, deflater.run(&stream, Z_FINISH), out_size);
+}
+
+/* All of a part goes in before the next is compressed in another way. */
+static int compress_part(z_stream *stream, const struct vs_texture_part *part, int level)
+{
+	int strategy = part->texture == VS_TEXTURE_UNEVEN ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY;
+	int result =
+		deflater.change(stream, part->texture == VS_TEXTURE_DENSE ? 0 : level, strategy);
+
+	if (result != Z_OK || part->size > UINT32_MAX)
+		return Z_BUF_ERROR;
+	stream->avail_in = (unsigned)part->size;
+	result = deflater.run(stream, Z_NO_FLUSH);
+	/* There is room for more than it can need. */
+	return result == Z_OK && !stream->avail_in ? Z_OK : Z_BUF_ERROR;
+}
+
+static int compress_parts(unsigned char *out, unsigned long *out_size, const unsigned char *in,
+			  const struct vs_texture_part *parts, uint32_t nr_parts, int level)
+{
+	z_stream stream;
+	int result = begin_stream(&stream, out, *out_size, in, level);
+
+	if (result != Z_OK)
+		return result;
+	for (uint32_t i = 0; i < nr_parts && result == Z_OK; i++)
+		if (parts[i].size)
+			result = compress_part(&stream, &parts[i], level);
+	if (result == Z_OK)
+		result = deflater.run(&stream, Z_FINISH);
+	return end_stream(&stream, result, out_size);
 }
 
 static void open_zlib(void)
@@ -123,11 +171,14 @@ static void open_zlib(void)
 		TAKE(zlib.bound, handle, "compressBound");
 		TAKE(deflater.begin, handle, "deflateInit_");
 		TAKE(deflater.run, handle, "deflate");
+		TAKE(deflater.change, handle, "deflateParams");
 		TAKE(deflater.end, handle, "deflateEnd");
 	}
 	if (zlib.bound && deflater.begin && deflater.run && deflater.end)
 		zlib.compress = compress_block;
-	else
+	if (zlib.compress && deflater.change)
+		zlib.compress_parts = compress_parts;
+	if (!zlib.compress)
 		vs_message_print("libz.so.1 cannot be used, traces are not compressed", NULL);
 }
 

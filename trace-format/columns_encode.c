@@ -40,6 +40,8 @@ struct vs_columns {
 	uint64_t first_time;
 	uint64_t floor_ns;            /* time of the event before, as the decoder will see it */
 	uint8_t *ends[VS_NR_COLUMNS]; /* of what is in the buffers */
+	uint32_t nr_parts;            /* of what was written last */
+	struct vs_texture_part parts[VS_COLUMNS_NR_PARTS];
 	struct numbers sizes, addresses;
 	struct finder threads_by_id, sites_by_fields, sizes_by_value, allocs_by_address;
 	struct vs_columns_predict predict;
@@ -556,6 +558,19 @@ static uint8_t *put_planes(uint8_t *out, const struct numbers *numbers)
 	return out;
 }
 
+static void add_part(struct vs_columns *columns, size_t size, enum vs_texture texture)
+{
+	struct vs_texture_part *last = &columns->parts[columns->nr_parts];
+
+	_Static_assert(VS_NR_COLUMNS < VS_COLUMNS_NR_PARTS, "the head is one, too");
+	if (!size)
+		return;
+	if (columns->nr_parts && last[-1].texture == texture)
+		last[-1].size += size;
+	else
+		columns->parts[columns->nr_parts++] = (struct vs_texture_part){size, texture};
+}
+
 /* Writes a column, and its two sizes at *head. */
 static uint8_t *put_column(struct vs_columns *columns, enum vs_column column, uint8_t *out,
 			   uint8_t **head)
@@ -574,6 +589,8 @@ static uint8_t *put_column(struct vs_columns *columns, enum vs_column column, ui
 		vs_wire_put_bytes(out, bytes, size);
 	*head = vs_wire_put_varint(*head, size);
 	*head = vs_wire_put_varint(*head, stored);
+	add_part(columns, stored,
+		 column < VS_COLUMN_TIME_END ? VS_TEXTURE_DENSE : vs_texture_get(out, stored));
 	return out + stored;
 }
 
@@ -581,16 +598,25 @@ size_t vs_columns_finish(struct vs_columns *columns, uint8_t *out)
 {
 	uint8_t *body = out + HEAD_SIZE_MAX, *end = body, *head = out;
 
+	columns->nr_parts = 0;
 	if (!columns->nr)
 		return 0;
 	head = vs_wire_put_varint(head, columns->time_unit_ns);
 	head = vs_wire_put_varint(head, columns->first_time);
 	head = vs_wire_put_varint(head, VS_NR_COLUMNS);
+	add_part(columns, 1, VS_TEXTURE_DENSE);
 	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
 		end = put_column(columns, (enum vs_column)i, end, &head);
 	memmove(head, body, (size_t)(end - body));
+	columns->parts[0].size += (size_t)(head - out) - 1; /* now that it is known */
 	begin_block(columns);
 	return (size_t)(head - out) + (size_t)(end - body);
+}
+
+const struct vs_texture_part *vs_columns_get_parts(const struct vs_columns *columns, uint32_t *nr)
+{
+	*nr = columns->nr_parts;
+	return columns->parts;
 }
 
 /* ---- Life --------------------------------------------------------------------------------- */

@@ -116,22 +116,59 @@ static size_t bound_of(const struct vs_writer_zlib *zlib, size_t size)
 	return VS_FORMAT_BLOCK_HEADER_SIZE + (bound > size ? bound : size);
 }
 
+/* Parts of a payload of `size` bytes that ends with columns; nothing is known of the rest. */
+static uint32_t get_parts(const struct vs_writer *writer, size_t size,
+			  struct vs_texture_part parts[VS_COLUMNS_NR_PARTS + 1])
+{
+	uint32_t nr;
+	const struct vs_texture_part *known = vs_columns_get_parts(writer->columns, &nr);
+
+	parts[0] = (struct vs_texture_part){size, VS_TEXTURE_REPEATING};
+	memcpy(parts + 1, known, nr * sizeof(*parts));
+	for (uint32_t i = 0; i < nr; i++)
+		parts[0].size -= known[i].size;
+	return nr + 1;
+}
+
+/* False: that would not make it smaller. */
+static bool compress(const struct vs_writer *writer, uint8_t *out, unsigned long *out_size,
+		     const uint8_t *raw, size_t size, bool has_columns)
+{
+	const struct vs_writer_zlib *zlib = &writer->zlib;
+	struct vs_texture_part parts[VS_COLUMNS_NR_PARTS + 1];
+	int result;
+
+	if (!zlib->compress)
+		return false;
+	*out_size = zlib->bound(size);
+	if (has_columns && zlib->compress_parts)
+		result = zlib->compress_parts(out, out_size, raw, parts,
+					      get_parts(writer, size, parts), ZLIB_LEVEL);
+	else
+		result = zlib->compress(out, out_size, raw, size, ZLIB_LEVEL);
+	return result == 0 && *out_size < size;
+}
+
+/* How put_block() is to go about it. */
+enum how {
+	ANY,
+	WITH_COLUMNS, /* those that were finished last are the end of it */
+	AS_IT_IS,     /* not compressed */
+};
+
 /* Puts a block at `out`, compressed if that makes it smaller and is wanted. Returns the place
  * behind. */
 static uint8_t *put_block(const struct vs_writer *writer, uint8_t *out, const uint8_t *raw,
-			  size_t size, struct vs_block_header *header, bool is_plain)
+			  size_t size, struct vs_block_header *header, enum how how)
 {
 	uint8_t *payload = out + VS_FORMAT_BLOCK_HEADER_SIZE;
 	unsigned long stored_size = 0;
 
 	header->raw_size = (uint32_t)size;
-	if (writer->zlib.compress && !is_plain) {
-		stored_size = writer->zlib.bound(size);
-		if (writer->zlib.compress(payload, &stored_size, raw, size, ZLIB_LEVEL) == 0 &&
-		    stored_size < size)
-			header->flags = VS_BLOCK_ZLIB;
-	}
-	if (!header->flags) {
+	if (how != AS_IT_IS &&
+	    compress(writer, payload, &stored_size, raw, size, how == WITH_COLUMNS)) {
+		header->flags = VS_BLOCK_ZLIB;
+	} else {
 		vs_wire_put_bytes(payload, raw, size);
 		stored_size = size;
 	}
@@ -145,7 +182,7 @@ static uint8_t *put_info(struct vs_writer *writer, uint8_t *out)
 {
 	struct vs_block_header header = {.kind = VS_BLOCK_INFO};
 
-	out = put_block(writer, out, writer->info, writer->info_size, &header, false);
+	out = put_block(writer, out, writer->info, writer->info_size, &header, ANY);
 	writer->info_size = 0;
 	return out;
 }
@@ -157,7 +194,7 @@ static uint8_t *put_definitions(struct vs_writer *writer, uint8_t *out)
 		.nr_records = writer->nr_rows,
 	};
 
-	out = put_block(writer, out, writer->definitions, writer->definitions_size, &header, false);
+	out = put_block(writer, out, writer->definitions, writer->definitions_size, &header, ANY);
 	writer->definitions_size = 0;
 	writer->nr_rows = 0;
 	return out;
@@ -178,14 +215,17 @@ static uint8_t *put_events(struct vs_writer *writer, uint8_t *out)
 		.last_time_ns = round_time(writer->last_time_ns),
 	};
 	uint8_t *p = vs_coverage_put(writer->raw, &writer->coverage);
+	enum how how = ANY;
 
 	vs_coverage_clear(&writer->coverage);
-	if (writer->nr_pending_events)
+	if (writer->nr_pending_events) {
 		p += vs_columns_finish(writer->columns, p);
+		how = WITH_COLUMNS;
+	}
 	writer->first_time_ns = 0;
 	writer->last_time_ns = 0;
 	out = put_block(writer, out, writer->raw, (size_t)(p - writer->raw), &header,
-			writer->nr_plain > 0);
+			writer->nr_plain ? AS_IT_IS : how);
 	if (writer->nr_plain)
 		writer->nr_plain--;
 	else if (header.stored_size > header.raw_size - header.raw_size / LITTLE_GAIN)
@@ -270,7 +310,7 @@ static void write_snapshot_block(struct vs_writer *writer)
 	if (header.nr_records)
 		p += vs_columns_finish(writer->columns, p);
 	behind = put_block(writer, writer->out, writer->raw, (size_t)(p - writer->raw), &header,
-			   false);
+			   ANY);
 	writer->first_time_ns = 0;
 	writer->last_time_ns = 0;
 	if (!writer->snapshot_err)
@@ -389,7 +429,7 @@ static int finish(struct vs_writer *writer, uint64_t nr_lost, enum vs_end how)
 	end.nr_lost = nr_lost + writer->nr_pending_events;
 	end.how = how;
 	vs_block_put_end(payload, &end);
-	behind = put_block(writer, writer->out, payload, sizeof(payload), &header, false);
+	behind = put_block(writer, writer->out, payload, sizeof(payload), &header, ANY);
 	/* Tried after a failure, too: there may be room again, and the loss is worth a block. */
 	end_err = append(writer, writer->out, (size_t)(behind - writer->out));
 	if (!err && end_err) {

@@ -7,6 +7,7 @@
 #include "error.h"
 #include "format.h"
 #include "record.h"
+#include "texture.h"
 
 /*
  * Writes a trace. One thread at a time. Uses only write(2), memory of its own (mmap, not the host's
@@ -19,11 +20,18 @@
  */
 struct vs_writer;
 
-/* compress(): as zlib's compress2, with compressBound's promise kept by the caller. */
+/*
+ * compress(): as zlib's compress2, with compressBound's promise kept by the caller.
+ * compress_parts(): the same stream for its readers, made with less work where the parts are said
+ * to be such that more would gain nothing; their sizes add up to that of `in`. What would take more
+ * than *out_size is an error, as it is for compress2. NULL: there is none.
+ */
 struct vs_writer_zlib {
 	unsigned long (*bound)(unsigned long size);
 	int (*compress)(unsigned char *out, unsigned long *out_size, const unsigned char *in,
 			unsigned long size, int level);
+	int (*compress_parts)(unsigned char *out, unsigned long *out_size, const unsigned char *in,
+			      const struct vs_texture_part *parts, uint32_t nr_parts, int level);
 };
 
 /* fd is the writer's from now on, also on failure. The first flush writes the header, too. */

@@ -19,7 +19,7 @@ static void check(const char *path, int err)
 void script_trace_write(const struct script *script, const char *path,
 			const struct script_trace *trace)
 {
-	static const struct vs_writer_zlib zlib = {compressBound, compress2};
+	static const struct vs_writer_zlib zlib = {.bound = compressBound, .compress = compress2};
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	struct vs_writer *writer;
 	size_t i;

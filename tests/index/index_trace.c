@@ -9,7 +9,7 @@
 
 void index_trace_write(const struct script *script, const char *path, size_t nr_in_flush)
 {
-	static const struct vs_writer_zlib zlib = {compressBound, compress2};
+	static const struct vs_writer_zlib zlib = {.bound = compressBound, .compress = compress2};
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	struct vs_writer *writer;
 

@@ -243,7 +243,7 @@ static void train(uint64_t nr_events)
 
 int long_trace_write(const char *path, uint64_t nr_events)
 {
-	static const struct vs_writer_zlib zlib = {compressBound, compress2};
+	static const struct vs_writer_zlib zlib = {.bound = compressBound, .compress = compress2};
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
 	memset(&out, 0, sizeof(out));

@@ -61,6 +61,56 @@ static void test_what_libz_packs_can_be_unpacked(void **state)
 	assert_true(size > sizeof(text));
 }
 
+/* Parts in all orders and sizes, each with the bytes it is said to have, or with others. */
+static void test_what_libz_packs_in_parts_can_be_unpacked(void **state)
+{
+	const struct vs_writer_zlib *zlib = vs_private_library_zlib();
+	int (*uncompress)(unsigned char *, unsigned long *, const unsigned char *, unsigned long);
+	static unsigned char text[400000], packed[500000], unpacked[400000];
+	uint32_t random = 1;
+
+	(void)state;
+	assert_non_null(zlib->compress_parts);
+	*(void **)(void *)&uncompress = dlsym(dlopen("libz.so.1", RTLD_NOW), "uncompress");
+	for (unsigned round = 0; round < 100; round++) {
+		struct vs_texture_part parts[8];
+		unsigned long size = 0, packed_size, unpacked_size = sizeof(unpacked);
+
+		for (unsigned i = 0; i < 8; i++) {
+			random = random * 1664525u + 1013904223u;
+			parts[i].texture = (enum vs_texture)((random >> 24) % 3);
+			parts[i].size = (random >> 8) % (round < 50 ? 500 : 50000);
+			for (size_t k = 0; k < parts[i].size; k++) {
+				random = random * 1664525u + 1013904223u;
+				text[size++] = (unsigned char)(round % 3 ? random >> 24 : k % 7);
+			}
+		}
+		/* Eight ways to say that there is nothing to be gained take some bytes more. */
+		packed_size = size + 500;
+		assert_int_equal(zlib->compress_parts(packed, &packed_size, text, parts, 8, 1), 0);
+		assert_int_equal(uncompress(unpacked, &unpacked_size, packed, packed_size), 0);
+		assert_int_equal(unpacked_size, size);
+		assert_memory_equal(unpacked, text, size);
+	}
+}
+
+static void test_what_is_dense_is_not_packed_again(void **state)
+{
+	static unsigned char text[20000], packed[30000];
+	struct vs_texture_part part = {sizeof(text), VS_TEXTURE_DENSE};
+	unsigned long size = sizeof(packed);
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	assert_int_equal(
+		vs_private_library_zlib()->compress_parts(packed, &size, text, &part, 1, 1), 0);
+	assert_true(size > sizeof(text));
+	/* And what does not fit is not packed at all. */
+	size = 100;
+	assert_int_not_equal(
+		vs_private_library_zlib()->compress_parts(packed, &size, text, &part, 1, 1), 0);
+}
+
 static void *refuse_memory(size_t size)
 {
 	(void)size;
@@ -74,6 +124,9 @@ static void test_libz_does_without_malloc(void **state)
 	const struct vs_writer_zlib *zlib = vs_private_library_zlib();
 	void *handle = dlopen("libz.so.1", RTLD_NOW | RTLD_NOLOAD);
 	static unsigned char text[100000], packed[120000];
+	const struct vs_texture_part parts[] = {{40000, VS_TEXTURE_DENSE},
+						{30000, VS_TEXTURE_UNEVEN},
+						{30000, VS_TEXTURE_REPEATING}};
 	unsigned long first_size = 0;
 
 	(void)state;
@@ -86,6 +139,8 @@ static void test_libz_does_without_malloc(void **state)
 		assert_int_equal(zlib->compress(packed, &size, text, sizeof(text), 1), 0);
 		assert_true(!first_size || size == first_size);
 		first_size = size;
+		size = sizeof(packed);
+		assert_int_equal(zlib->compress_parts(packed, &size, text, parts, 3, 1), 0);
 	}
 	assert_true(vs_imports_replace(handle, "malloc", (void *)(uintptr_t)malloc));
 	dlclose(handle);
@@ -243,6 +298,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_libz_packs_can_be_unpacked),
+		cmocka_unit_test(test_what_libz_packs_in_parts_can_be_unpacked),
+		cmocka_unit_test(test_what_is_dense_is_not_packed_again),
 		cmocka_unit_test(test_libz_does_without_malloc),
 		cmocka_unit_test(test_what_does_not_fit_is_not_packed),
 		cmocka_unit_test(test_the_program_does_not_see_our_libraries),

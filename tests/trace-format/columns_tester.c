@@ -158,6 +158,21 @@ void vs_columns_tester_fini(struct vs_columns_tester *tester)
 	free(tester->bytes);
 }
 
+/* They are all of it. */
+static void expect_parts(const struct vs_columns_tester *tester)
+{
+	uint32_t nr;
+	const struct vs_texture_part *parts = vs_columns_get_parts(tester->columns, &nr);
+	size_t size = 0;
+
+	assert_in_range(nr, 0, VS_COLUMNS_NR_PARTS);
+	for (uint32_t i = 0; i < nr; i++) {
+		assert_true(parts[i].size > 0);
+		size += parts[i].size;
+	}
+	assert_int_equal(size, tester->size);
+}
+
 void vs_columns_tester_encode(struct vs_columns_tester *tester, const struct vs_record *events,
 			      uint32_t nr)
 {
@@ -167,6 +182,7 @@ void vs_columns_tester_encode(struct vs_columns_tester *tester, const struct vs_
 	tester->size = vs_columns_finish(tester->columns, tester->bytes);
 	assert_true(tester->size <= vs_columns_bound());
 	assert_int_equal(vs_columns_get_nr(tester->columns), 0);
+	expect_parts(tester);
 }
 
 static void expect_event(const struct vs_record *event, const struct vs_record *found,

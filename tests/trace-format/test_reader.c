@@ -566,7 +566,7 @@ static void test_log_in_another_place_names_its_trace(void **state)
 
 static void test_log_is_found_where_info_says(void **state)
 {
-	static const struct vs_writer_zlib zlib = {compressBound, compress2};
+	static const struct vs_writer_zlib zlib = {.bound = compressBound, .compress = compress2};
 	struct vs_pair_maker maker;
 	struct vs_reader_state seen;
 	char elsewhere[128];
