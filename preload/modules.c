@@ -152,6 +152,20 @@ bool vs_modules_describe(uint64_t address, struct vs_module *module, char *path,
 	return true;
 }
 
+bool vs_modules_is_known(uint64_t address, struct vs_modules_span *span)
+{
+	struct vs_loaded_object object;
+
+	if (address - span->start < span->size)
+		return true;
+	if (!vs_loaded_object_at((const void *)(uintptr_t)address, &object) || !is_known(&object))
+		return false;
+	/* All of it, as the loader puts it in memory, is behind its start. */
+	span->start = object.start;
+	span->size = address - object.start + 1;
+	return true;
+}
+
 void vs_modules_add(const struct vs_module *module)
 {
 	atomic_store_explicit(&rows[module->id - 1].state, ROW_LOADED, memory_order_release);

@@ -23,6 +23,17 @@ void vs_modules_clear(void);
  */
 bool vs_modules_describe(uint64_t address, struct vs_module *module, char *path, size_t path_size);
 
+/*
+ * Whether the module of an address was described and added. Frames of a stack mostly lie in a few:
+ * *span, all zero at first, is what is known of the one that was met last, and there nobody is
+ * asked. Only while none of them can be unloaded. Any thread.
+ */
+struct vs_modules_span {
+	uint64_t start;
+	uint64_t size; /* up to the highest address that was met */
+};
+bool vs_modules_is_known(uint64_t address, struct vs_modules_span *span);
+
 /* What was described: its definition is in the log; or it could not be written. Any thread. */
 void vs_modules_add(const struct vs_module *module);
 void vs_modules_give_back(const struct vs_module *module);

@@ -16,11 +16,13 @@
 static void define_modules(struct vs_thread_state *self, const struct vs_stack *stack)
 {
 	struct vs_record record = {.type = VS_RECORD_MODULE};
+	struct vs_modules_span span = {0};
 
 	for (uint32_t i = 0; i < stack->nr_frames && !self->is_short; i++) {
-		if (vs_frame_is_special(stack->frames[i]))
-			continue;
 		/* A return address may be the first one behind its function's module. */
+		if (vs_frame_is_special(stack->frames[i]) ||
+		    vs_modules_is_known(stack->frames[i] - 1, &span))
+			continue;
 		if (!vs_modules_describe(stack->frames[i] - 1, &record.module, self->scratch->path,
 					 sizeof(self->scratch->path)))
 			continue;

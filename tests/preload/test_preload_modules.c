@@ -51,6 +51,34 @@ static void test_a_library_is_described_by_its_file(void **state)
 	assert_in_range(address, module.start, module.end - 1);
 }
 
+static void test_a_module_is_known_once_it_is_added(void **state)
+{
+	uint64_t of_libc = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+	struct vs_modules_span span = {0};
+	struct vs_module module;
+	char path[PATH_MAX];
+
+	(void)state;
+	assert_false(vs_modules_is_known(address_of_main(), &span));
+	assert_true(vs_modules_describe(address_of_main(), &module, path, sizeof(path)));
+	assert_false(vs_modules_is_known(address_of_main(), &span));
+	vs_modules_add(&module);
+	/* Another one in between, which is not known, and one that is none. */
+	for (int i = 0; i < 3; i++) {
+		assert_true(vs_modules_is_known(address_of_main() + (uint64_t)i, &span));
+		assert_true(vs_modules_is_known(address_of_main(), &span));
+		assert_true(vs_modules_is_known(module.start, &span));
+		assert_false(vs_modules_is_known(module.start - 1, &span));
+		assert_false(vs_modules_is_known(module.end, &span));
+		assert_false(vs_modules_is_known(of_libc, &span));
+		assert_false(vs_modules_is_known(0, &span));
+	}
+	assert_true(vs_modules_describe(of_libc, &module, path, sizeof(path)));
+	vs_modules_add(&module);
+	assert_true(vs_modules_is_known(of_libc, &span));
+	assert_true(vs_modules_is_known(address_of_main(), &span));
+}
+
 static void test_a_module_is_described_until_it_is_added(void **state)
 {
 	struct vs_module module, again;
@@ -94,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_the_program_is_described_with_its_build_id, set_up),
 		cmocka_unit_test_setup(test_a_library_is_described_by_its_file, set_up),
+		cmocka_unit_test_setup(test_a_module_is_known_once_it_is_added, set_up),
 		cmocka_unit_test_setup(test_a_module_is_described_until_it_is_added, set_up),
 		cmocka_unit_test_setup(test_an_address_in_no_module_is_not_described, set_up),
 		cmocka_unit_test_setup(test_a_path_that_is_too_long_is_cut, set_up),
