@@ -45,8 +45,13 @@ struct vs_columns {
 	struct numbers sizes, addresses;
 	struct finder threads_by_id, sites_by_fields, sizes_by_value, allocs_by_address;
 	struct vs_columns_predict predict;
+	/* Bytes of time columns with their classes, event by event; and the bytes class by class.
+	 * To write them into 16 columns at once would touch more memory, and more of it with every
+	 * block that has other times. */
+	uint8_t times[VS_COLUMNS_MAX], time_classes[VS_COLUMNS_MAX], sorted_times[VS_COLUMNS_MAX];
+	uint32_t time_ends[VS_NR_TIME_CLASSES];
 	/* As long as a column can become. */
-	uint8_t codes[VS_COLUMN_TIME_END][VS_COLUMNS_MAX * 2];
+	uint8_t codes[VS_COLUMN_TIME][VS_COLUMNS_MAX * 2];
 	uint8_t lows[4][VS_COLUMNS_MAX * 3];
 	uint8_t time_rests[VS_COLUMNS_MAX * VS_WIRE_VARINT_MAX];
 	uint8_t threads[VS_COLUMNS_MAX * 8];
@@ -300,21 +305,20 @@ INLINE uint64_t get_delta(struct vs_columns *columns, uint64_t time_ns)
 INLINE void put_time(struct vs_columns *columns, const struct vs_columns_now *now, uint64_t time_ns)
 {
 	uint64_t delta = get_delta(columns, time_ns);
-	uint32_t class = vs_columns_predict_get_time_class(now);
-	enum vs_column column = VS_COLUMN_TIME + class;
+	uint8_t *byte = &columns->times[columns->nr];
 
+	columns->time_classes[columns->nr] = (uint8_t)vs_columns_predict_get_time_class(now);
 	vs_columns_predict_take_time(now, delta);
 	if (delta < VS_TIME_POWER) {
-		put_byte(columns, column, (uint32_t)delta);
+		*byte = (uint8_t)delta;
 	} else if (delta >> VS_TIME_LAST_POWER <= 1) {
 		uint32_t power = 63 - (uint32_t)__builtin_clzll(delta);
 
-		put_byte(columns, column,
-			 VS_TIME_POWER + 4 * (power - VS_TIME_POWER_BITS) +
-				 (delta >> (power - 2) & 3));
+		*byte = (uint8_t)(VS_TIME_POWER + 4 * (power - VS_TIME_POWER_BITS) +
+				  (delta >> (power - 2) & 3));
 		put_varint(columns, VS_COLUMN_TIME_REST, delta & ((1ull << (power - 2)) - 1));
 	} else {
-		put_byte(columns, column, VS_TIME_OTHER);
+		*byte = VS_TIME_OTHER;
 		put_varint(columns, VS_COLUMN_TIME_REST, vs_wire_fold_sign(delta));
 	}
 }
@@ -505,11 +509,13 @@ static uint8_t *get_buffer(struct vs_columns *columns, enum vs_column column)
 		return columns->new_sites;
 	case VS_COLUMN_ROW:
 		return columns->rows;
-	case VS_COLUMN_NEW_SIZE:
-	case VS_COLUMN_NEW_ADDRESS:
-		return NULL; /* made from numbers */
-	default:
+	case VS_COLUMN_SITE:
+	case VS_COLUMN_SIZE:
+	case VS_COLUMN_ADDRESS:
+	case VS_COLUMN_FREE:
 		return columns->codes[column];
+	default:
+		return NULL; /* made from numbers, or from all times */
 	}
 }
 
@@ -571,21 +577,53 @@ static void add_part(struct vs_columns *columns, size_t size, enum vs_texture te
 		columns->parts[columns->nr_parts++] = (struct vs_texture_part){size, texture};
 }
 
+/* Each class by itself, in the order of events. */
+static void sort_times(struct vs_columns *columns)
+{
+	uint32_t counts[VS_NR_TIME_CLASSES] = {0};
+	uint32_t *ends = columns->time_ends;
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < columns->nr; i++)
+		counts[columns->time_classes[i]]++;
+	for (uint32_t i = 0; i < VS_NR_TIME_CLASSES; i++) {
+		ends[i] = end;
+		end += counts[i];
+	}
+	for (uint32_t i = 0; i < columns->nr; i++)
+		columns->sorted_times[ends[columns->time_classes[i]]++] = columns->times[i];
+}
+
+/* What is in a column so far, and how many bytes of it there are; NULL: it is made from numbers. */
+static const uint8_t *get_bytes(struct vs_columns *columns, enum vs_column column, size_t *size)
+{
+	const uint8_t *bytes = get_buffer(columns, column);
+	uint32_t start = 0;
+
+	*size = bytes ? (size_t)(columns->ends[column] - bytes) : 0;
+	if (column < VS_COLUMN_TIME || column >= VS_COLUMN_TIME_END)
+		return bytes;
+	if (column > VS_COLUMN_TIME)
+		start = columns->time_ends[column - VS_COLUMN_TIME - 1];
+	*size = columns->time_ends[column - VS_COLUMN_TIME] - start;
+	return columns->sorted_times + start;
+}
+
 /* Writes a column, and its two sizes at *head. */
 static uint8_t *put_column(struct vs_columns *columns, enum vs_column column, uint8_t *out,
 			   uint8_t **head)
 {
-	const uint8_t *bytes = get_buffer(columns, column);
-	size_t size = bytes ? (size_t)(columns->ends[column] - bytes) : 0;
-	size_t stored = size;
+	size_t size, stored;
+	const uint8_t *bytes = get_bytes(columns, column, &size);
 
 	if (column == VS_COLUMN_NEW_SIZE)
-		stored = size = (size_t)(put_planes(out, &columns->sizes) - out);
+		size = (size_t)(put_planes(out, &columns->sizes) - out);
 	else if (column == VS_COLUMN_NEW_ADDRESS)
-		stored = size = (size_t)(put_planes(out, &columns->addresses) - out);
-	else if (column < VS_COLUMN_TIME_END)
+		size = (size_t)(put_planes(out, &columns->addresses) - out);
+	stored = size;
+	if (column < VS_COLUMN_TIME_END)
 		stored = vs_columns_pack_put(out, bytes, size);
-	else
+	else if (bytes)
 		vs_wire_put_bytes(out, bytes, size);
 	*head = vs_wire_put_varint(*head, size);
 	*head = vs_wire_put_varint(*head, stored);
@@ -605,6 +643,7 @@ size_t vs_columns_finish(struct vs_columns *columns, uint8_t *out)
 	head = vs_wire_put_varint(head, columns->first_time);
 	head = vs_wire_put_varint(head, VS_NR_COLUMNS);
 	add_part(columns, 1, VS_TEXTURE_DENSE);
+	sort_times(columns);
 	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
 		end = put_column(columns, (enum vs_column)i, end, &head);
 	memmove(head, body, (size_t)(end - body));
