@@ -275,8 +275,10 @@ void vs_merge_look(struct vs_merge *merge, uint64_t now_ns)
 /* vs_live_time_ns() without a division: the records at hand are near the newest anchor. */
 static uint64_t time_of(struct vs_merge *merge, uint64_t ticks)
 {
-	vs_live_wide offset = (vs_live_wide)(int64_t)(ticks - merge->anchor.ticks) *
-			      (vs_live_wide)merge->pace / ((vs_live_wide)1 << 32);
+	/* Rounded down, also before the anchor: what comes later is never earlier. */
+	vs_live_wide offset =
+		(vs_live_wide)(int64_t)(ticks - merge->anchor.ticks) * (vs_live_wide)merge->pace >>
+		32;
 	uint64_t ns = (uint64_t)((int64_t)merge->anchor.ns + (int64_t)offset);
 
 	if ((int64_t)ns < 0)
@@ -339,18 +341,39 @@ static uint64_t get_turn(const struct vs_merge *merge)
 	return turn;
 }
 
-/* Takes the record the cursor is at. */
-static inline void take(struct vs_merge *merge, struct cursor *cursor, struct vs_record *record)
+/* Takes a record that the cursor is at. */
+static inline void take(struct vs_merge *merge, const struct cursor *cursor,
+			const struct vs_live_record *from, struct vs_record *record)
 {
-	const struct vs_live_record *from = record_at(merge, cursor);
-
 	/* Another processor has it, and takes its time to let go. */
 	__builtin_prefetch((const char *)from + PREFETCH_SIZE);
-	if (!decode(merge, from, cursor->ring, record))
+	if (__builtin_expect(!decode(merge, from, cursor->ring, record), 0))
 		*record = (struct vs_record){.type = VS_RECORD_LOST, .lost.nr_events = 1};
-	cursor->last_ticks = cursor->ticks;
-	cursor->offset += from->size;
-	cursor->sequence++;
+}
+
+/*
+ * Records of the chunk that the cursor is at, from the one it is at to the first definition, while
+ * their turn lasts; max at most. The cursor is behind them then, and maybe at no record.
+ */
+static uint32_t take_in_chunk(struct vs_merge *merge, struct cursor *cursor, uint64_t turn,
+			      struct vs_record *records, uint32_t max)
+{
+	const char *chunk = (const char *)vs_live_log_chunk(merge->log, cursor->chunk);
+	uint32_t offset = cursor->offset, end = cursor->end, nr = 0;
+	const struct vs_live_record *from = (const void *)(chunk + offset);
+	uint64_t ticks;
+
+	do {
+		ticks = from->ticks;
+		take(merge, cursor, from, &records[nr++]);
+		offset += from->size;
+		from = (const void *)(chunk + offset);
+	} while (nr < max && offset < end && is_sound(from, offset, end) && from->ticks <= turn &&
+		 vs_record_is_event(records[nr - 1].type));
+	cursor->last_ticks = ticks;
+	cursor->offset = offset;
+	cursor->sequence += nr;
+	return nr;
 }
 
 bool vs_merge_next_run(struct vs_merge *merge, struct vs_record *records, uint32_t max,
@@ -368,7 +391,7 @@ bool vs_merge_next_run(struct vs_merge *merge, struct vs_record *records, uint32
 	turn = get_turn(merge);
 	*run = (struct vs_merge_run){.ring = cursor->ring, .sequence = cursor->sequence};
 	do {
-		take(merge, cursor, &records[run->nr++]);
+		run->nr += take_in_chunk(merge, cursor, turn, records + run->nr, max - run->nr);
 		has_more = is_at_record(merge, cursor) || find_record(merge, cursor);
 	} while (has_more && cursor->ticks <= turn && run->nr < max &&
 		 vs_record_is_event(records[run->nr - 1].type));
