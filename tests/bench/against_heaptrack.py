@@ -98,18 +98,34 @@ def wrappers_of(bench, **heaptracks):
     return wrappers | {name: ("bench_pairs_malloc", wrap) for name, wrap in heaptracks.items()}
 
 
+# Groups of columns of the large table: what they are called, what is measured, beside whom.
+GROUPS = (("written", wall, "heaptrack"), ("loop", loop, "heaptrack"), ("CPU", cpu, "heaptrack"),
+          ("loop, its library alone", loop, "library"))
+
+
 def case_row(case):
-    """Numbers of the large table: heaptrack, vramscope and their ratio, three times."""
+    """Numbers of the large table: heaptrack, vramscope and their ratio, for each of GROUPS."""
     row = []
-    for get in (wall, loop, cpu):
-        theirs = case.added("heaptrack", "malloc", get)
+    for _, get, other in GROUPS:
+        theirs = case.added(other, "malloc", get)
         ours = case.added("vramscope", "cuda", get)
         row += [theirs, ours, ratio(ours, theirs)]
     return row
 
 
+def ratios_of(rows, name):
+    """Of all cases, in the group of that name."""
+    column = 3 * [group[0] for group in GROUPS].index(name) + 2
+    return [row[column] for row in rows.values()]
+
+
+def summarize(ratios):
+    return f"median {median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}"
+
+
 def measure_cases(bench, heaptrack):
-    wrappers = wrappers_of(bench, heaptrack=heaptrack.compress_raw)
+    # compress_raw last: its file is looked at afterwards.
+    wrappers = wrappers_of(bench, library=heaptrack.write_raw, heaptrack=heaptrack.compress_raw)
     rows, problems = {}, []
     for key in itertools.product(DEPTHS, STACKS, THREADS):
         case = Case(bench, *key)
@@ -156,22 +172,27 @@ def measure_pairs(bench):
     heaptrack = Heaptrack(bench)
     rows = measure_cases(bench, heaptrack)
     ways, way_ratios = measure_ways(bench, heaptrack)
-    ratios = [row[2] for row in rows.values()]
-    if not bench.is_quick and math.isnan(sum(ratios) + sum(sum(way_ratios.values(), []))):
+    ratios = ratios_of(rows, "written")
+    loop_ratios = ratios_of(rows, "loop, its library alone")
+    if not bench.is_quick and math.isnan(sum(ratios) + sum(loop_ratios)
+                                         + sum(sum(way_ratios.values(), []))):
         raise BenchError("the machine is too busy to measure on")
     heads = ["depth", "stacks", "threads"]
-    for what in ("written", "loop", "CPU"):
+    for what, _, _ in GROUPS:
         heads += [f"{what}: heaptrack", "vramscope", "ratio"]
-    measured = (f"median {median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}; at depth "
-                "20, few and many: " + "; ".join(f"{few:.2f} and {many:.2f} of {name}"
-                                                 for name, (few, many) in way_ratios.items()))
+    measured = (f"*written*: {summarize(ratios)}; at depth 20, few and many: "
+                + "; ".join(f"{few:.2f} and {many:.2f} of {name}"
+                            for name, (few, many) in way_ratios.items()))
     return Part(
         lines=["Added ns per pair:", "",
                *table(heads, [format_row(key, row) for key, row in rows.items()]), "",
                "Ways to run heaptrack, at depth 20, one thread, added ns per pair until written:",
                "", *ways],
         targets=[Target("added time per alloc/free pair, drained to disk, against heaptrack",
-                        f"{MOST_TIME}x", measured)],
+                        f"{MOST_TIME}x", measured),
+                 Target("the same in the program's loop, drained beside it, against heaptrack's "
+                        "library alone", f"{MOST_TIME}x (a prototype: 0.18x)",
+                        f"*loop*: {summarize(loop_ratios)}")],
         versions={"heaptrack": heaptrack.version})
 
 
