@@ -133,11 +133,12 @@ static int compress_block(unsigned char *out, unsigned long *out_size, const uns
 }
 
 /* All of a part goes in before the next is compressed in another way. */
-static int compress_part(z_stream *stream, const struct vs_texture_part *part, int level)
+static int compress_part(z_stream *stream, const struct vs_byte_texture_part *part, int level)
 {
-	int strategy = part->texture == VS_TEXTURE_UNEVEN ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY;
-	int result =
-		deflater.change(stream, part->texture == VS_TEXTURE_DENSE ? 0 : level, strategy);
+	int strategy =
+		part->texture == VS_BYTE_TEXTURE_UNEVEN ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY;
+	int result = deflater.change(stream, part->texture == VS_BYTE_TEXTURE_DENSE ? 0 : level,
+				     strategy);
 
 	if (result != Z_OK || part->size > UINT32_MAX)
 		return Z_BUF_ERROR;
@@ -148,7 +149,7 @@ static int compress_part(z_stream *stream, const struct vs_texture_part *part, i
 }
 
 static int compress_parts(unsigned char *out, unsigned long *out_size, const unsigned char *in,
-			  const struct vs_texture_part *parts, uint32_t nr_parts, int level)
+			  const struct vs_byte_texture_part *parts, uint32_t nr_parts, int level)
 {
 	z_stream stream;
 	int result = begin_stream(&stream, out, *out_size, in, level);

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "byte_texture.h"
 #include "error.h"
 #include "record.h"
-#include "texture.h"
 
 /*
  * Events of a block as columns, each predicted from what came before in the same block:
@@ -43,7 +43,8 @@ size_t vs_columns_bound(void);
 size_t vs_columns_finish(struct vs_columns *columns, uint8_t *out);
 
 /* What the bytes that it wrote last are like, one part behind the other. Until the next finish. */
-const struct vs_texture_part *vs_columns_get_parts(const struct vs_columns *columns, uint32_t *nr);
+const struct vs_byte_texture_part *vs_columns_get_parts(const struct vs_columns *columns,
+							uint32_t *nr);
 
 /* There are never more. */
 #define VS_COLUMNS_NR_PARTS 32u

@@ -41,7 +41,7 @@ struct vs_columns {
 	uint64_t floor_ns;            /* time of the event before, as the decoder will see it */
 	uint8_t *ends[VS_NR_COLUMNS]; /* of what is in the buffers */
 	uint32_t nr_parts;            /* of what was written last */
-	struct vs_texture_part parts[VS_COLUMNS_NR_PARTS];
+	struct vs_byte_texture_part parts[VS_COLUMNS_NR_PARTS];
 	struct numbers sizes, addresses;
 	struct finder threads_by_id, sites_by_fields, sizes_by_value, allocs_by_address;
 	struct vs_columns_predict predict;
@@ -564,9 +564,9 @@ static uint8_t *put_planes(uint8_t *out, const struct numbers *numbers)
 	return out;
 }
 
-static void add_part(struct vs_columns *columns, size_t size, enum vs_texture texture)
+static void add_part(struct vs_columns *columns, size_t size, enum vs_byte_texture texture)
 {
-	struct vs_texture_part *last = &columns->parts[columns->nr_parts];
+	struct vs_byte_texture_part *last = &columns->parts[columns->nr_parts];
 
 	_Static_assert(VS_NR_COLUMNS < VS_COLUMNS_NR_PARTS, "the head is one, too");
 	if (!size)
@@ -574,7 +574,7 @@ static void add_part(struct vs_columns *columns, size_t size, enum vs_texture te
 	if (columns->nr_parts && last[-1].texture == texture)
 		last[-1].size += size;
 	else
-		columns->parts[columns->nr_parts++] = (struct vs_texture_part){size, texture};
+		columns->parts[columns->nr_parts++] = (struct vs_byte_texture_part){size, texture};
 }
 
 /* Each class by itself, in the order of events. */
@@ -628,7 +628,8 @@ static uint8_t *put_column(struct vs_columns *columns, enum vs_column column, ui
 	*head = vs_wire_put_varint(*head, size);
 	*head = vs_wire_put_varint(*head, stored);
 	add_part(columns, stored,
-		 column < VS_COLUMN_TIME_END ? VS_TEXTURE_DENSE : vs_texture_get(out, stored));
+		 column < VS_COLUMN_TIME_END ? VS_BYTE_TEXTURE_DENSE
+					     : vs_byte_texture_get(out, stored));
 	return out + stored;
 }
 
@@ -642,7 +643,7 @@ size_t vs_columns_finish(struct vs_columns *columns, uint8_t *out)
 	head = vs_wire_put_varint(head, columns->time_unit_ns);
 	head = vs_wire_put_varint(head, columns->first_time);
 	head = vs_wire_put_varint(head, VS_NR_COLUMNS);
-	add_part(columns, 1, VS_TEXTURE_DENSE);
+	add_part(columns, 1, VS_BYTE_TEXTURE_DENSE);
 	sort_times(columns);
 	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
 		end = put_column(columns, (enum vs_column)i, end, &head);
@@ -652,7 +653,8 @@ size_t vs_columns_finish(struct vs_columns *columns, uint8_t *out)
 	return (size_t)(head - out) + (size_t)(end - body);
 }
 
-const struct vs_texture_part *vs_columns_get_parts(const struct vs_columns *columns, uint32_t *nr)
+const struct vs_byte_texture_part *vs_columns_get_parts(const struct vs_columns *columns,
+							uint32_t *nr)
 {
 	*nr = columns->nr_parts;
 	return columns->parts;

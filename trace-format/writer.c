@@ -118,12 +118,12 @@ static size_t bound_of(const struct vs_writer_zlib *zlib, size_t size)
 
 /* Parts of a payload of `size` bytes that ends with columns; nothing is known of the rest. */
 static uint32_t get_parts(const struct vs_writer *writer, size_t size,
-			  struct vs_texture_part parts[VS_COLUMNS_NR_PARTS + 1])
+			  struct vs_byte_texture_part parts[VS_COLUMNS_NR_PARTS + 1])
 {
 	uint32_t nr;
-	const struct vs_texture_part *known = vs_columns_get_parts(writer->columns, &nr);
+	const struct vs_byte_texture_part *known = vs_columns_get_parts(writer->columns, &nr);
 
-	parts[0] = (struct vs_texture_part){size, VS_TEXTURE_REPEATING};
+	parts[0] = (struct vs_byte_texture_part){size, VS_BYTE_TEXTURE_REPEATING};
 	memcpy(parts + 1, known, nr * sizeof(*parts));
 	for (uint32_t i = 0; i < nr; i++)
 		parts[0].size -= known[i].size;
@@ -135,7 +135,7 @@ static bool compress(const struct vs_writer *writer, uint8_t *out, unsigned long
 		     const uint8_t *raw, size_t size, bool has_columns)
 {
 	const struct vs_writer_zlib *zlib = &writer->zlib;
-	struct vs_texture_part parts[VS_COLUMNS_NR_PARTS + 1];
+	struct vs_byte_texture_part parts[VS_COLUMNS_NR_PARTS + 1];
 	int result;
 
 	if (!zlib->compress)

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "byte_texture.h"
 #include "error.h"
 #include "format.h"
 #include "record.h"
-#include "texture.h"
 
 /*
  * Writes a trace. One thread at a time. Uses only write(2), memory of its own (mmap, not the host's
@@ -31,7 +31,8 @@ struct vs_writer_zlib {
 	int (*compress)(unsigned char *out, unsigned long *out_size, const unsigned char *in,
 			unsigned long size, int level);
 	int (*compress_parts)(unsigned char *out, unsigned long *out_size, const unsigned char *in,
-			      const struct vs_texture_part *parts, uint32_t nr_parts, int level);
+			      const struct vs_byte_texture_part *parts, uint32_t nr_parts,
+			      int level);
 };
 
 /* fd is the writer's from now on, also on failure. The first flush writes the header, too. */

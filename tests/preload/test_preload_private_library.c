@@ -73,12 +73,12 @@ static void test_what_libz_packs_in_parts_can_be_unpacked(void **state)
 	assert_non_null(zlib->compress_parts);
 	*(void **)(void *)&uncompress = dlsym(dlopen("libz.so.1", RTLD_NOW), "uncompress");
 	for (unsigned round = 0; round < 100; round++) {
-		struct vs_texture_part parts[8];
+		struct vs_byte_texture_part parts[8];
 		unsigned long size = 0, packed_size, unpacked_size = sizeof(unpacked);
 
 		for (unsigned i = 0; i < 8; i++) {
 			random = random * 1664525u + 1013904223u;
-			parts[i].texture = (enum vs_texture)((random >> 24) % 3);
+			parts[i].texture = (enum vs_byte_texture)((random >> 24) % 3);
 			parts[i].size = (random >> 8) % (round < 50 ? 500 : 50000);
 			for (size_t k = 0; k < parts[i].size; k++) {
 				random = random * 1664525u + 1013904223u;
@@ -97,7 +97,7 @@ static void test_what_libz_packs_in_parts_can_be_unpacked(void **state)
 static void test_what_is_dense_is_not_packed_again(void **state)
 {
 	static unsigned char text[20000], packed[30000];
-	struct vs_texture_part part = {sizeof(text), VS_TEXTURE_DENSE};
+	struct vs_byte_texture_part part = {sizeof(text), VS_BYTE_TEXTURE_DENSE};
 	unsigned long size = sizeof(packed);
 
 	(void)state;
@@ -124,9 +124,9 @@ static void test_libz_does_without_malloc(void **state)
 	const struct vs_writer_zlib *zlib = vs_private_library_zlib();
 	void *handle = dlopen("libz.so.1", RTLD_NOW | RTLD_NOLOAD);
 	static unsigned char text[100000], packed[120000];
-	const struct vs_texture_part parts[] = {{40000, VS_TEXTURE_DENSE},
-						{30000, VS_TEXTURE_UNEVEN},
-						{30000, VS_TEXTURE_REPEATING}};
+	const struct vs_byte_texture_part parts[] = {{40000, VS_BYTE_TEXTURE_DENSE},
+						     {30000, VS_BYTE_TEXTURE_UNEVEN},
+						     {30000, VS_BYTE_TEXTURE_REPEATING}};
 	unsigned long first_size = 0;
 
 	(void)state;

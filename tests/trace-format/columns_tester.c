@@ -162,7 +162,7 @@ void vs_columns_tester_fini(struct vs_columns_tester *tester)
 static void expect_parts(const struct vs_columns_tester *tester)
 {
 	uint32_t nr;
-	const struct vs_texture_part *parts = vs_columns_get_parts(tester->columns, &nr);
+	const struct vs_byte_texture_part *parts = vs_columns_get_parts(tester->columns, &nr);
 	size_t size = 0;
 
 	assert_in_range(nr, 0, VS_COLUMNS_NR_PARTS);

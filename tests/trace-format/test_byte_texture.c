@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "byte_texture.h"
 #include "cmocka_all.h"
-#include "texture.h"
 
 #define SIZE_MOST 100000u
 
@@ -25,7 +25,7 @@ static void test_bytes_in_no_order_do_not_repeat(void **state)
 	for (size_t i = 0; i < SIZE_MOST; i++)
 		bytes[i] = (uint8_t)draw();
 	for (size_t size = 256; size <= SIZE_MOST; size += 997)
-		assert_int_equal(vs_texture_get(bytes, size), VS_TEXTURE_UNEVEN);
+		assert_int_equal(vs_byte_texture_get(bytes, size), VS_BYTE_TEXTURE_UNEVEN);
 }
 
 static void test_bytes_of_uneven_frequency_do_not_repeat(void **state)
@@ -34,7 +34,7 @@ static void test_bytes_of_uneven_frequency_do_not_repeat(void **state)
 	/* Low ones are more frequent by far. */
 	for (size_t i = 0; i < SIZE_MOST; i++)
 		bytes[i] = (uint8_t)((draw() & 0xff) * (draw() & 0xff) >> 8);
-	assert_int_equal(vs_texture_get(bytes, SIZE_MOST), VS_TEXTURE_UNEVEN);
+	assert_int_equal(vs_byte_texture_get(bytes, SIZE_MOST), VS_BYTE_TEXTURE_UNEVEN);
 }
 
 static void test_one_byte_repeats(void **state)
@@ -42,7 +42,7 @@ static void test_one_byte_repeats(void **state)
 	(void)state;
 	memset(bytes, 63, SIZE_MOST);
 	for (size_t size = 256; size <= SIZE_MOST; size += 997)
-		assert_int_equal(vs_texture_get(bytes, size), VS_TEXTURE_REPEATING);
+		assert_int_equal(vs_byte_texture_get(bytes, size), VS_BYTE_TEXTURE_REPEATING);
 }
 
 static void test_a_sequence_that_comes_again_repeats(void **state)
@@ -52,11 +52,11 @@ static void test_a_sequence_that_comes_again_repeats(void **state)
 		bytes[i] = (uint8_t)draw();
 	for (size_t i = 300; i < SIZE_MOST; i++)
 		bytes[i] = bytes[i - 300];
-	assert_int_equal(vs_texture_get(bytes, SIZE_MOST), VS_TEXTURE_REPEATING);
+	assert_int_equal(vs_byte_texture_get(bytes, SIZE_MOST), VS_BYTE_TEXTURE_REPEATING);
 	/* Also where every tenth byte is another one. */
 	for (size_t i = 0; i < SIZE_MOST; i += 10)
 		bytes[i] = (uint8_t)draw();
-	assert_int_equal(vs_texture_get(bytes, SIZE_MOST), VS_TEXTURE_REPEATING);
+	assert_int_equal(vs_byte_texture_get(bytes, SIZE_MOST), VS_BYTE_TEXTURE_REPEATING);
 }
 
 /* Exactly as long as the bytes, so that a sanitizer sees a step too far. */
@@ -68,7 +68,7 @@ static void test_any_size_will_do(void **state)
 
 		assert_non_null(copy);
 		memset(copy, 1, size);
-		assert_int_equal(vs_texture_get(copy, size), VS_TEXTURE_REPEATING);
+		assert_int_equal(vs_byte_texture_get(copy, size), VS_BYTE_TEXTURE_REPEATING);
 		free(copy);
 	}
 }

@@ -1,4 +1,4 @@
-#include "texture.h"
+#include "byte_texture.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 /* Of the sample: fewer bytes at which four in a row are the same as before are no repetition. */
 #define MIN_SHARE 4u
 
-enum vs_texture vs_texture_get(const uint8_t *bytes, size_t size)
+enum vs_byte_texture vs_byte_texture_get(const uint8_t *bytes, size_t size)
 {
 	size_t length = size < SAMPLE_SIZE ? size : SAMPLE_SIZE;
 	const uint8_t *sample = bytes + (size - length) / 2;
@@ -19,7 +19,7 @@ enum vs_texture vs_texture_get(const uint8_t *bytes, size_t size)
 	size_t nr_same = 0;
 
 	if (size < MIN_SIZE)
-		return VS_TEXTURE_REPEATING;
+		return VS_BYTE_TEXTURE_REPEATING;
 	for (size_t i = 0; i + 4 <= length; i++) {
 		uint32_t four, *slot;
 
@@ -28,5 +28,5 @@ enum vs_texture vs_texture_get(const uint8_t *bytes, size_t size)
 		nr_same += *slot == four;
 		*slot = four;
 	}
-	return nr_same >= length / MIN_SHARE ? VS_TEXTURE_REPEATING : VS_TEXTURE_UNEVEN;
+	return nr_same >= length / MIN_SHARE ? VS_BYTE_TEXTURE_REPEATING : VS_BYTE_TEXTURE_UNEVEN;
 }
