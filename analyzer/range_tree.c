@@ -1,6 +1,7 @@
 #include "range_tree.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 static int get_height(const struct vs_range *range)
 {
@@ -14,139 +15,181 @@ static void update(struct vs_range *range)
 	range->height = 1 + (left > right ? left : right);
 }
 
-/* The child on `side` goes up. */
-static struct vs_range *rotate(struct vs_range *range, int side)
+/* What hangs where `old` hung, below parent, from now on. */
+static void replace(struct vs_range_tree *tree, struct vs_range *parent, const struct vs_range *old,
+		    struct vs_range *new)
 {
-	struct vs_range *top = range->child[side];
+	if (new)
+		new->parent = parent;
+	if (!parent)
+		tree->root = new;
+	else
+		parent->child[parent->child[1] == old] = new;
+}
 
-	range->child[side] = top->child[!side];
+/* The child on `side` goes up. */
+static struct vs_range *rotate(struct vs_range_tree *tree, struct vs_range *range, int side)
+{
+	struct vs_range *top = range->child[side], *inner = top->child[!side];
+
+	replace(tree, range->parent, range, top);
+	range->child[side] = inner;
+	if (inner)
+		inner->parent = range;
 	top->child[!side] = range;
+	range->parent = top;
 	update(range);
 	update(top);
 	return top;
 }
 
-static struct vs_range *balance(struct vs_range *range)
+/* From a range whose children have changed up to where nothing changes any more. */
+static void balance(struct vs_range_tree *tree, struct vs_range *range)
 {
-	int lean = get_height(range->child[1]) - get_height(range->child[0]);
-	int side = lean > 0;
-	struct vs_range *heavy = range->child[side];
+	while (range) {
+		int left = get_height(range->child[0]), right = get_height(range->child[1]);
+		int before = range->height, side = right > left;
+		struct vs_range *heavy = range->child[side];
 
-	update(range);
-	if (lean >= -1 && lean <= 1)
-		return range;
-	if (get_height(heavy->child[!side]) > get_height(heavy->child[side]))
-		range->child[side] = rotate(heavy, !side);
-	return rotate(range, side);
+		range->height = 1 + (side ? right : left);
+		if (right - left > 1 || left - right > 1) {
+			if (get_height(heavy->child[!side]) > get_height(heavy->child[side]))
+				rotate(tree, heavy, !side);
+			range = rotate(tree, range, side);
+		}
+		if (range->height == before)
+			break;
+		range = range->parent;
+	}
 }
 
-static struct vs_range *insert(struct vs_range *root, struct vs_range *range)
+/* Between two neighbours, of which one may be missing: below the one that has room there. */
+static void attach(struct vs_range_tree *tree, struct vs_range *range, struct vs_range *before,
+		   struct vs_range *next)
 {
-	int side;
+	bool is_left = next && !next->child[0];
+	struct vs_range *parent = is_left ? next : before;
 
-	if (!root)
-		return range;
-	side = range->base > root->base;
-	root->child[side] = insert(root->child[side], range);
-	return balance(root);
+	assert(range->size && range->base + range->size > range->base);
+	range->child[0] = range->child[1] = NULL;
+	range->height = 1;
+	range->parent = parent;
+	range->before = before;
+	range->next = next;
+	if (before)
+		before->next = range;
+	if (next)
+		next->before = range;
+	tree->nr_ranges++;
+	if (!parent) {
+		tree->root = range;
+		return;
+	}
+	parent->child[!is_left] = range;
+	balance(tree, parent);
+}
+
+void vs_range_tree_insert_before(struct vs_range_tree *tree, struct vs_range *range,
+				 struct vs_range *next)
+{
+	attach(tree, range, next ? next->before : vs_range_tree_last(tree), next);
 }
 
 void vs_range_tree_insert(struct vs_range_tree *tree, struct vs_range *range)
 {
-	assert(range->size && range->base + range->size > range->base);
-	range->child[0] = range->child[1] = NULL;
-	range->height = 1;
-	tree->root = insert(tree->root, range);
-	tree->nr_ranges++;
-}
+	struct vs_range *before = vs_range_tree_find_below(tree, range->base);
 
-static struct vs_range *take_first(struct vs_range *root, struct vs_range **first)
-{
-	if (!root->child[0]) {
-		*first = root;
-		return root->child[1];
-	}
-	root->child[0] = take_first(root->child[0], first);
-	return balance(root);
-}
-
-static struct vs_range *remove_below(struct vs_range *root, struct vs_range *range)
-{
-	struct vs_range *next;
-	int side;
-
-	assert(root);
-	if (root == range) {
-		if (!root->child[1])
-			return root->child[0];
-		root->child[1] = take_first(root->child[1], &next);
-		next->child[0] = root->child[0];
-		next->child[1] = root->child[1];
-		return balance(next);
-	}
-	side = range->base > root->base;
-	root->child[side] = remove_below(root->child[side], range);
-	return balance(root);
+	attach(tree, range, before, before ? before->next : vs_range_tree_first(tree));
 }
 
 void vs_range_tree_remove(struct vs_range_tree *tree, struct vs_range *range)
 {
-	tree->root = remove_below(tree->root, range);
+	struct vs_range *next = range->next, *from = range->parent;
+
+	if (range->child[0] && range->child[1]) {
+		/* The next one has no left child, and takes its place. */
+		from = next->parent == range ? next : next->parent;
+		if (next->parent != range) {
+			replace(tree, next->parent, next, next->child[1]);
+			next->child[1] = range->child[1];
+			next->child[1]->parent = next;
+		}
+		next->child[0] = range->child[0];
+		next->child[0]->parent = next;
+		next->height = range->height;
+		replace(tree, range->parent, range, next);
+	} else {
+		replace(tree, range->parent, range, range->child[!range->child[0]]);
+	}
+	if (range->before)
+		range->before->next = range->next;
+	if (range->next)
+		range->next->before = range->before;
 	tree->nr_ranges--;
+	balance(tree, from);
+}
+
+/* The last range that starts at the address or below it. */
+static struct vs_range *find_at_or_below(const struct vs_range_tree *tree, uint64_t address)
+{
+	struct vs_range *at = tree->root, *found = NULL;
+
+	while (at) {
+		bool is_below = at->base <= address;
+
+		found = is_below ? at : found;
+		at = at->child[is_below];
+	}
+	return found;
 }
 
 struct vs_range *vs_range_tree_find_from(const struct vs_range_tree *tree, uint64_t address)
 {
-	struct vs_range *at = tree->root, *found = NULL;
+	struct vs_range *found = find_at_or_below(tree, address);
 
-	while (at) {
-		if (vs_range_end(at) > address) {
-			found = at;
-			at = at->child[0];
-		} else {
-			at = at->child[1];
-		}
-	}
-	return found;
+	if (!found)
+		return vs_range_tree_first(tree);
+	return vs_range_end(found) > address ? found : found->next;
 }
 
 struct vs_range *vs_range_tree_find_below(const struct vs_range_tree *tree, uint64_t address)
 {
-	struct vs_range *at = tree->root, *found = NULL;
-
-	while (at) {
-		if (at->base < address) {
-			found = at;
-			at = at->child[1];
-		} else {
-			at = at->child[0];
-		}
-	}
-	return found;
+	return address ? find_at_or_below(tree, address - 1) : NULL;
 }
 
 struct vs_range *vs_range_tree_find(const struct vs_range_tree *tree, uint64_t address)
 {
-	struct vs_range *found = vs_range_tree_find_from(tree, address);
+	struct vs_range *found = find_at_or_below(tree, address);
 
-	return found && found->base <= address ? found : NULL;
+	return found && vs_range_end(found) > address ? found : NULL;
+}
+
+static struct vs_range *get_outermost(const struct vs_range_tree *tree, int side)
+{
+	struct vs_range *at = tree->root;
+
+	while (at && at->child[side])
+		at = at->child[side];
+	return at;
 }
 
 struct vs_range *vs_range_tree_first(const struct vs_range_tree *tree)
 {
-	return vs_range_tree_find_from(tree, 0);
+	return get_outermost(tree, 0);
 }
 
 struct vs_range *vs_range_tree_last(const struct vs_range_tree *tree)
 {
-	struct vs_range *at = tree->root;
-
-	while (at && at->child[1])
-		at = at->child[1];
-	return at;
+	return get_outermost(tree, 1);
 }
 
 struct vs_range *vs_range_tree_next(const struct vs_range_tree *tree, const struct vs_range *range)
 {
-	return vs_range_tree_find_from(tree, vs_range_end(range));
+	(void)tree;
+	return range->next;
+}
+
+struct vs_range *vs_range_tree_before(const struct vs_range *range)
+{
+	return range->before;
 }

@@ -6,12 +6,16 @@
 
 /*
  * A balanced tree of address ranges that do not overlap, by address. Nodes are embedded in what
- * they index; the tree owns nothing.
+ * they index; the tree owns nothing. Each knows its neighbours, so going on from one costs nothing,
+ * and neither does taking it out. A node fills a cache line: a search reads one for each level.
  */
 struct vs_range {
 	uint64_t base;
 	uint64_t size; /* at least 1; base + size does not wrap */
 	struct vs_range *child[2];
+	struct vs_range *parent; /* NULL: the root */
+	struct vs_range *next;   /* by address; NULL: the last */
+	struct vs_range *before;
 	int height;
 };
 
@@ -27,6 +31,10 @@ static inline uint64_t vs_range_end(const struct vs_range *range)
 
 /* base and size are set by the caller and overlap no range that is in. */
 void vs_range_tree_insert(struct vs_range_tree *tree, struct vs_range *range);
+
+/* The same for those who know the next range already; NULL: it is the last. */
+void vs_range_tree_insert_before(struct vs_range_tree *tree, struct vs_range *range,
+				 struct vs_range *next);
 void vs_range_tree_remove(struct vs_range_tree *tree, struct vs_range *range);
 
 /* The range that holds the address, or NULL. */
@@ -43,5 +51,8 @@ struct vs_range *vs_range_tree_find_below(const struct vs_range_tree *tree, uint
 struct vs_range *vs_range_tree_first(const struct vs_range_tree *tree);
 struct vs_range *vs_range_tree_last(const struct vs_range_tree *tree);
 struct vs_range *vs_range_tree_next(const struct vs_range_tree *tree, const struct vs_range *range);
+
+/* The one below a range that is in, or NULL. */
+struct vs_range *vs_range_tree_before(const struct vs_range *range);
 
 #endif

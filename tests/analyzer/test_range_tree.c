@@ -34,11 +34,43 @@ static int check(const struct vs_range *range, uint64_t low, uint64_t high)
 	if (!range)
 		return 0;
 	assert_true(range->base >= low && range->base < high);
+	assert_true(!range->child[0] || range->child[0]->parent == range);
+	assert_true(!range->child[1] || range->child[1]->parent == range);
 	left = check(range->child[0], low, range->base);
 	right = check(range->child[1], range->base + 1, high);
 	assert_true(left - right <= 1 && right - left <= 1);
 	assert_int_equal(range->height, 1 + (left > right ? left : right));
 	return range->height;
+}
+
+/* Each knows its neighbours. */
+static void check_neighbours(const struct vs_range_tree *tree, struct vs_range *ranges,
+			     const bool *is_in)
+{
+	struct vs_range *before = NULL;
+	size_t i;
+
+	for (i = 0; i < NR; i++) {
+		if (!is_in[i])
+			continue;
+		assert_ptr_equal(vs_range_tree_before(&ranges[i]), before);
+		assert_ptr_equal(before ? vs_range_tree_next(tree, before)
+					: vs_range_tree_first(tree),
+				 &ranges[i]);
+		before = &ranges[i];
+	}
+	assert_ptr_equal(vs_range_tree_last(tree), before);
+	assert_null(tree->root ? tree->root->parent : NULL);
+}
+
+/* By itself, or by somebody who knows its place. */
+static void put(struct vs_range_tree *tree, struct vs_range *range, bool knows_next)
+{
+	if (knows_next)
+		vs_range_tree_insert_before(tree, range,
+					    vs_range_tree_find_from(tree, range->base));
+	else
+		vs_range_tree_insert(tree, range);
 }
 
 static void test_tree_stays_ordered_and_balanced_through_any_changes(void **state)
@@ -58,11 +90,13 @@ static void test_tree_stays_ordered_and_balanced_through_any_changes(void **stat
 		if (is_in[pick])
 			vs_range_tree_remove(&tree, &ranges[pick]);
 		else
-			vs_range_tree_insert(&tree, &ranges[pick]);
+			put(&tree, &ranges[pick], i % 2);
 		is_in[pick] = !is_in[pick];
 		nr_in += is_in[pick] ? 1 : -1ul;
-		if (i % 97 == 0)
+		if (i % 97 == 0) {
 			check(tree.root, 0, UINT64_MAX);
+			check_neighbours(&tree, ranges, is_in);
+		}
 		assert_int_equal(tree.nr_ranges, nr_in);
 	}
 	for (i = 0; i < NR; i++)
