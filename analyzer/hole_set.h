@@ -7,11 +7,15 @@
 #include "range_tree.h"
 
 /*
- * The sizes of a pool's holes, and the measures of fragmentation over them. Adding and removing
- * cost the logarithm of the number of different sizes.
+ * The sizes of a pool's holes, and the measures of fragmentation over them. Sizes are kept by
+ * class: sixteen for each power of two, a bit for each that has any, and in a class a tree of the
+ * different sizes. So adding and removing touch a small tree, and the largest is in the class of
+ * the highest bit. The set owns its memory, which grows with the different sizes at one time.
  */
+struct vs_hole_sizes; /* hole_set.c */
+
 struct vs_hole_set {
-	struct vs_range_tree by_size; /* base is the size of a hole, one node for each size */
+	struct vs_hole_sizes *sizes; /* NULL: there never was a hole */
 	uint64_t nr_holes;
 	uint64_t total_bytes;
 	unsigned __int128 squares; /* exact: sums of floats would drift */
