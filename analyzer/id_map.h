@@ -23,14 +23,35 @@ struct vs_id_map {
 
 void vs_id_map_fini(struct vs_id_map *map);
 
+/* Where the search for an id begins; the map has slots. */
+static inline size_t vs_id_map_get_home(const struct vs_id_map *map, uint64_t id)
+{
+	/* Numbers are often consecutive or multiples of a page: the upper bits of a product by an
+	 * odd constant (2^64 / golden ratio) spread both. */
+	return (size_t)(id * 0x9e3779b97f4a7c15ull >> 32) & (map->nr_slots - 1);
+}
+
 /* NULL when there is none. */
-void *vs_id_map_get(const struct vs_id_map *map, uint64_t id);
+static inline void *vs_id_map_get(const struct vs_id_map *map, uint64_t id)
+{
+	size_t i;
+
+	if (!map->nr_slots)
+		return NULL;
+	i = vs_id_map_get_home(map, id);
+	while (map->slots[i].value && map->slots[i].id != id)
+		i = (i + 1) & (map->nr_slots - 1);
+	return map->slots[i].value;
+}
 
 /* value is not NULL; replaces an earlier one. */
 VS_MUST_CHECK int vs_id_map_put(struct vs_id_map *map, uint64_t id, void *value);
 
 /* Returns what was there, or NULL. */
 void *vs_id_map_remove(struct vs_id_map *map, uint64_t id);
+
+/* Only if that is what is there. */
+void vs_id_map_remove_value(struct vs_id_map *map, uint64_t id, const void *value);
 
 /* Walk: *slot starts at 0; NULL at the end. No put or remove while walking. */
 void *vs_id_map_next(const struct vs_id_map *map, size_t *slot);

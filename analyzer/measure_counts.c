@@ -156,7 +156,12 @@ void vs_measure_counts_init(struct vs_measure_counts *measure)
 {
 	memset(measure, 0, sizeof(*measure));
 	measure->observer.on_change = on_change;
+	measure->observer.changes = VS_WANTS(VS_CHANGE_BORN) | VS_WANTS(VS_CHANGE_DYING) |
+				    VS_WANTS(VS_CHANGE_RELEASED) | VS_WANTS(VS_CHANGE_UNMATCHED) |
+				    VS_WANTS(VS_CHANGE_UNFREED);
 	measure->observer.on_record = on_record;
+	measure->observer.records =
+		VS_WANTS(VS_RECORD_ALLOC_FAILED) | VS_WANTS(VS_RECORD_BLOCK_FAILED);
 	measure->observer.on_window = on_window;
 }
 

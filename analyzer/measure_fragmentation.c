@@ -26,7 +26,7 @@ static void get_gaps(const struct vs_item *block, uint64_t *left, uint64_t *righ
 	const struct vs_item *parent = block->parent;
 	const struct vs_range *below, *above;
 
-	below = vs_range_tree_find_below(&parent->blocks, block->range.base);
+	below = vs_range_tree_before(&block->range);
 	above = vs_range_tree_next(&parent->blocks, &block->range);
 	*left = block->range.base - (below ? vs_range_end(below) : parent->range.base);
 	*right = (above ? above->base : vs_range_end(&parent->range)) - vs_range_end(&block->range);
@@ -157,6 +157,8 @@ void vs_measure_fragmentation_init(struct vs_measure_fragmentation *measure)
 {
 	memset(measure, 0, sizeof(*measure));
 	measure->observer.on_change = on_change;
+	measure->observer.changes = VS_WANTS(VS_CHANGE_BORN) | VS_WANTS(VS_CHANGE_DYING) |
+				    VS_WANTS(VS_CHANGE_WILL_RESIZE) | VS_WANTS(VS_CHANGE_RESIZED);
 	measure->observer.on_record = on_record;
 	measure->observer.on_window = on_window;
 }

@@ -98,6 +98,7 @@ void vs_measure_peak_init(struct vs_measure_peak *measure)
 {
 	memset(measure, 0, sizeof(*measure));
 	measure->observer.on_change = on_change;
+	measure->observer.changes = VS_WANTS(VS_CHANGE_CHARGED) | VS_WANTS(VS_CHANGE_DISCHARGED);
 	measure->observer.on_record = on_record;
 	measure->observer.on_window = on_window;
 }

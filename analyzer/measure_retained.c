@@ -147,6 +147,7 @@ void vs_measure_retained_init(struct vs_measure_retained *measure, enum vs_bound
 {
 	memset(measure, 0, sizeof(*measure));
 	measure->observer.on_change = on_change;
+	measure->observer.changes = VS_WANTS(VS_CHANGE_CHARGED) | VS_WANTS(VS_CHANGE_DISCHARGED);
 	measure->observer.on_record = on_record;
 	measure->observer.before_record = before_record;
 	measure->unit = unit;

@@ -56,6 +56,7 @@ void vs_measure_sites_init(struct vs_measure_sites *measure)
 {
 	memset(measure, 0, sizeof(*measure));
 	measure->observer.on_change = on_change;
+	measure->observer.changes = VS_WANTS(VS_CHANGE_CHARGED);
 	measure->observer.on_window = on_window;
 }
 

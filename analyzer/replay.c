@@ -1,5 +1,6 @@
 #include "replay.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,43 +29,18 @@ int vs_replay_create(struct vs_replay **out)
 	return 0;
 }
 
-static void destroy_tree(struct vs_range_tree *tree)
-{
-	struct vs_range *range;
-
-	while ((range = tree->root)) {
-		struct vs_item *item = vs_replay_items_of(range);
-
-		vs_range_tree_remove(tree, range);
-		destroy_tree(&item->blocks);
-		vs_replay_items_destroy(item);
-	}
-}
-
 static void destroy_threads(struct vs_replay *replay)
 {
 	struct vs_replay_thread *thread;
 	size_t slot = 0;
 
 	while ((thread = vs_id_map_next(&replay->threads, &slot))) {
-		if (thread->freed)
-			vs_replay_items_destroy(thread->freed);
 		free(thread->phases);
 		free(thread);
 	}
 	vs_id_map_fini(&replay->threads);
 	free(replay->in_phases);
 	free(replay->ranges);
-}
-
-static void destroy_map(struct vs_id_map *map)
-{
-	struct vs_item *item;
-	size_t slot = 0;
-
-	while ((item = vs_id_map_next(map, &slot)))
-		vs_replay_items_destroy(item);
-	vs_id_map_fini(map);
 }
 
 void vs_replay_destroy(struct vs_replay *replay)
@@ -74,10 +50,8 @@ void vs_replay_destroy(struct vs_replay *replay)
 	if (!replay)
 		return;
 	destroy_threads(replay);
-	destroy_tree(&replay->regions);
 	vs_replay_vmm_fini(replay);
-	destroy_map(&replay->arrays);
-	destroy_map(&replay->handles);
+	vs_replay_items_fini(replay);
 	for (i = 0; i < replay->nr_devices; i++) {
 		free(replay->devices[i]->name);
 		free(replay->devices[i]);
@@ -98,14 +72,29 @@ void vs_replay_destroy(struct vs_replay *replay)
 	free(replay);
 }
 
+static void listen(struct vs_listeners *listeners, struct vs_observer *observer)
+{
+	assert(listeners->nr < VS_OBSERVERS_MAX);
+	listeners->observers[listeners->nr++] = observer;
+}
+
 void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observer)
 {
 	struct vs_observer **at = &replay->observers;
+	uint32_t i;
 
 	while (*at)
 		at = &(*at)->next;
 	observer->next = NULL;
 	*at = observer;
+	for (i = 0; i < VS_NR_CHANGES && observer->on_change; i++)
+		if (!observer->changes || (observer->changes & VS_WANTS(i)))
+			listen(&replay->on_change[i], observer);
+	for (i = 0; i < VS_NR_RECORDS && observer->on_record; i++)
+		if (!observer->records || (observer->records & VS_WANTS(i)))
+			listen(&replay->on_record[i], observer);
+	if (observer->before_record)
+		listen(&replay->before_record, observer);
 }
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
@@ -307,7 +296,6 @@ static int apply_alloc(struct vs_replay *replay, const struct vs_alloc *alloc)
 
 static struct vs_item *find_freed(const struct vs_replay *replay, const struct vs_free *free)
 {
-	struct vs_range *range;
 	struct vs_item *item;
 
 	/* Handles and arrays have numbers of their own; in the address space, the address decides.
@@ -316,12 +304,8 @@ static struct vs_item *find_freed(const struct vs_replay *replay, const struct v
 		return vs_id_map_get(&replay->handles, free->address);
 	if (free->kind == VS_MEMORY_ARRAY)
 		return vs_id_map_get(&replay->arrays, free->address);
-	range = vs_range_tree_find(&replay->regions, free->address);
-	item = range ? vs_replay_items_of(range) : NULL;
-	if (!item || range->base != free->address || item->reservation ||
-	    vs_replay_is_pool_block(item))
-		return NULL;
-	return item;
+	item = vs_id_map_get(&replay->regions_at, free->address);
+	return item && !item->reservation ? item : NULL;
 }
 
 static int apply_release(struct vs_replay *replay, struct vs_replay_thread *thread,
@@ -393,7 +377,7 @@ static int apply_free_failed(struct vs_replay *replay, struct vs_replay_thread *
 		err = vs_replay_items_restore(replay, item);
 	} else if (item) {
 		replay->counters.nr_overlaps++;
-		vs_replay_items_destroy(item);
+		vs_replay_items_destroy(replay, item);
 	} else if (released && is_vacant(replay, released)) {
 		released->is_released = false;
 		err = vs_id_map_put(&replay->handles, released->range.base, released);
@@ -566,20 +550,15 @@ static void note_failure(struct vs_replay *replay, const struct vs_alloc_failed 
 
 /* ---- One record ----------------------------------------------------------------------------- */
 
-bool vs_replay_is_event(const struct vs_record *record)
-{
-	return record->type >= VS_RECORD_ALLOC && record->type != VS_RECORD_MODULE_END &&
-	       record->type != VS_RECORD_LOST;
-}
-
 static int tell_before(struct vs_replay *replay, const struct vs_record *record)
 {
-	struct vs_observer *observer;
+	const struct vs_listeners *listeners = &replay->before_record;
+	uint32_t i;
 	int err = 0;
 
-	for (observer = replay->observers; observer && !err; observer = observer->next)
-		if (observer->before_record)
-			err = observer->before_record(observer, replay, record);
+	for (i = 0; i < listeners->nr && !err; i++)
+		err = listeners->observers[i]->before_record(listeners->observers[i], replay,
+							     record);
 	return err;
 }
 
@@ -665,10 +644,10 @@ static int apply(struct vs_replay *replay, struct vs_replay_thread *thread,
 }
 
 /* The next event of a thread proves that its latest free went well. */
-static void forget_freed(struct vs_replay_thread *thread)
+static void forget_freed(struct vs_replay *replay, struct vs_replay_thread *thread)
 {
 	if (thread->freed)
-		vs_replay_items_destroy(thread->freed);
+		vs_replay_items_destroy(replay, thread->freed);
 	thread->freed = NULL;
 	thread->released = NULL;
 	thread->has_freed = false;
@@ -693,20 +672,21 @@ static int add_event(struct vs_replay *replay, const struct vs_record *record)
 	if (!replay->counters.nr_events++)
 		replay->first_ns = record->time_ns;
 	if (record->type != VS_RECORD_FREE_FAILED)
-		forget_freed(thread);
+		forget_freed(replay, thread);
 	return apply(replay, thread, record);
 }
 
 int vs_replay_add(struct vs_replay *replay, const struct vs_record *record)
 {
-	struct vs_observer *observer;
+	uint32_t type = record->type < VS_NR_RECORDS ? record->type : VS_NR_RECORDS - 1;
+	const struct vs_listeners *listeners = &replay->on_record[type];
+	uint32_t i;
 	int err;
 
 	replay->counters.nr_records++;
 	err = vs_replay_is_event(record) ? add_event(replay, record) : define(replay, record);
-	for (observer = replay->observers; observer && !err; observer = observer->next)
-		if (observer->on_record)
-			err = observer->on_record(observer, replay, record);
+	for (i = 0; i < listeners->nr && !err; i++)
+		err = listeners->observers[i]->on_record(listeners->observers[i], replay, record);
 	return err;
 }
 
@@ -783,16 +763,4 @@ const char *vs_replay_get_phase(const struct vs_replay *replay, uint32_t id)
 	else
 		return NULL;
 	return vs_definitions_get_name(&replay->definitions, name);
-}
-
-enum vs_domain vs_replay_get_domain(enum vs_memory_kind kind)
-{
-	if (kind == VS_MEMORY_PINNED || kind == VS_MEMORY_REGISTERED)
-		return VS_DOMAIN_HOST;
-	return kind == VS_MEMORY_IPC ? VS_DOMAIN_PEER : VS_DOMAIN_DEVICE;
-}
-
-bool vs_replay_is_pool_block(const struct vs_item *item)
-{
-	return item->class == VS_ITEM_BLOCK && item->pool->owner != VS_POOL_DRIVER;
 }

@@ -106,7 +106,7 @@ struct vs_mapping {
  * arrays and handles are in neither (replay->arrays, replay->handles, by range.base).
  */
 struct vs_item {
-	struct vs_range range;
+	_Alignas(64) struct vs_range range; /* all that a search reads, in one cache line */
 	uint64_t id; /* number of its birth: the same in every pass over a trace */
 	uint64_t size;
 	uint64_t birth_ns;
@@ -166,6 +166,7 @@ enum vs_change_type {
 				*/
 	VS_CHANGE_UNFREED, /* a free had failed; RESTORED: it was seen, EVENT: it was not. No item
 			    */
+	VS_NR_CHANGES
 };
 
 enum vs_change_cause {
@@ -189,8 +190,13 @@ struct vs_change {
 
 struct vs_replay;
 
-/* Any of them may be NULL. 0, or a negative error that ends the replay. */
+/*
+ * Any of them may be NULL. 0, or a negative error that ends the replay. What an observer does not
+ * want costs nothing: it names the changes and records that it is called for.
+ */
 struct vs_observer {
+	uint32_t changes; /* VS_WANTS(VS_CHANGE_...) | ...; 0: all of them */
+	uint64_t records; /* VS_WANTS(VS_RECORD_...) | ...; 0: all of them */
 	int (*on_change)(struct vs_observer *self, const struct vs_replay *replay,
 			 const struct vs_change *change);
 	/* After the record was applied. Definitions, too. */
@@ -203,6 +209,18 @@ struct vs_observer {
 	int (*on_window)(struct vs_observer *self, const struct vs_replay *replay);
 	int (*on_end)(struct vs_observer *self, const struct vs_replay *replay);
 	struct vs_observer *next;
+};
+
+/* A bit of vs_observer.changes or .records. */
+#define VS_WANTS(type) ((uint64_t)1 << (type))
+
+#define VS_OBSERVERS_MAX 16
+#define VS_NR_RECORDS    64 /* more than there are types */
+
+/* Who is called for something, in the order they were added. */
+struct vs_listeners {
+	struct vs_observer *observers[VS_OBSERVERS_MAX];
+	uint32_t nr;
 };
 
 struct vs_replay_counters {
@@ -234,7 +252,15 @@ struct vs_replay {
 	struct vs_range_tree mappings;
 	struct vs_id_map arrays;
 	struct vs_id_map handles;
-	struct vs_id_map threads; /* struct vs_replay_thread */
+	struct vs_id_map regions_at; /* base -> struct vs_item in regions, but pools' blocks */
+	struct vs_id_map blocks_at;  /* base -> struct vs_item, one of the pools' blocks there */
+	struct vs_item **slabs;      /* what all items are parts of */
+	size_t nr_slabs;
+	size_t slabs_capacity;
+	struct vs_item *spare_items; /* by next_held */
+	struct vs_item *last_parent; /* in regions: where the latest block was placed, or NULL */
+	struct vs_replay_thread *last_thread; /* of the latest event, or NULL */
+	struct vs_id_map threads;             /* struct vs_replay_thread */
 	uint64_t last_id;
 	uint64_t last_reservation_id;
 
@@ -254,6 +280,9 @@ struct vs_replay {
 	struct vs_replay_counters counters;
 
 	struct vs_observer *observers;
+	struct vs_listeners on_change[VS_NR_CHANGES]; /* the same, by what they want to hear */
+	struct vs_listeners on_record[VS_NR_RECORDS]; /* types that are not known: the last */
+	struct vs_listeners before_record;
 	const struct vs_adoption *adopted; /* second pass */
 	struct vs_adoption *adopting;      /* first pass */
 };
@@ -261,7 +290,10 @@ struct vs_replay {
 VS_MUST_CHECK int vs_replay_create(struct vs_replay **replay);
 void vs_replay_destroy(struct vs_replay *replay);
 
-/* The observer stays the caller's and outlives the replay. Called in the order they were added. */
+/*
+ * The observer stays the caller's and outlives the replay. Called in the order they were added; at
+ * most VS_OBSERVERS_MAX of them.
+ */
 void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observer);
 
 VS_MUST_CHECK int vs_replay_add(struct vs_replay *replay, const struct vs_record *record);
@@ -296,12 +328,24 @@ const struct vs_replay_thread *vs_replay_get_phase_thread(const struct vs_replay
 /* Innermost phase of that thread, else the open range that began last; NULL: nothing is open. */
 const char *vs_replay_get_phase(const struct vs_replay *replay, uint32_t thread);
 
-enum vs_domain vs_replay_get_domain(enum vs_memory_kind kind);
+static inline enum vs_domain vs_replay_get_domain(enum vs_memory_kind kind)
+{
+	if (kind == VS_MEMORY_PINNED || kind == VS_MEMORY_REGISTERED)
+		return VS_DOMAIN_HOST;
+	return kind == VS_MEMORY_IPC ? VS_DOMAIN_PEER : VS_DOMAIN_DEVICE;
+}
 
 /* Placed by a described or a framework's pool, not by the driver. */
-bool vs_replay_is_pool_block(const struct vs_item *item);
+static inline bool vs_replay_is_pool_block(const struct vs_item *item)
+{
+	return item->class == VS_ITEM_BLOCK && item->pool->owner != VS_POOL_DRIVER;
+}
 
 /* Whether a record is an event: has a time. */
-bool vs_replay_is_event(const struct vs_record *record);
+static inline bool vs_replay_is_event(const struct vs_record *record)
+{
+	return record->type >= VS_RECORD_ALLOC && record->type != VS_RECORD_MODULE_END &&
+	       record->type != VS_RECORD_LOST;
+}
 
 #endif

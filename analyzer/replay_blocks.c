@@ -14,24 +14,31 @@ static bool is_orphan(const struct vs_item *item)
 	return vs_replay_is_pool_block(item) && !item->parent;
 }
 
-/* The innermost thing that holds [base, end) and is not a block of the same pool. */
-static struct vs_item *find_parent(const struct vs_replay *replay, uint32_t pool, uint64_t base,
-				   uint64_t end)
+/*
+ * The innermost thing that holds [base, end) and is not a block of the same pool; *next is the
+ * first of its blocks that ends behind base, or NULL.
+ */
+static struct vs_item *find_parent(struct vs_replay *replay, uint32_t pool, uint64_t base,
+				   uint64_t end, struct vs_range **next)
 {
-	const struct vs_range_tree *tree = &replay->regions;
-	struct vs_item *parent = NULL, *item;
+	struct vs_item *parent = NULL, *item = replay->last_parent;
 	struct vs_range *range;
 	int depth;
 
-	for (depth = 0; depth < MAX_DEPTH; depth++) {
-		range = vs_range_tree_find(tree, base);
+	if (!item || !holds(item, base, end)) {
+		range = vs_range_tree_find(&replay->regions, base);
 		item = range ? vs_replay_items_of(range) : NULL;
+	}
+	for (depth = 0; depth < MAX_DEPTH; depth++) {
 		if (!item || !holds(item, base, end))
 			break;
 		if (vs_replay_is_pool_block(item) && item->pool->id == pool)
 			break;
 		parent = item;
-		tree = &item->blocks;
+		if (!depth)
+			replay->last_parent = item;
+		*next = range = vs_range_tree_find_from(&item->blocks, base);
+		item = range && range->base <= base ? vs_replay_items_of(range) : NULL;
 	}
 	return parent;
 }
@@ -53,18 +60,20 @@ static uint64_t cut_orphan(const struct vs_replay *replay, uint64_t base, uint64
 	return base;
 }
 
-static int clear_siblings(struct vs_replay *replay, struct vs_item *parent, uint64_t base,
-			  uint64_t end)
+/* birth->next: the first that is not below it. Then it is what comes behind it. */
+static int clear_siblings(struct vs_replay *replay, struct vs_birth *birth, uint64_t end)
 {
 	struct vs_range *range;
 	int err;
 
-	while ((range = vs_range_tree_find_from(&parent->blocks, base)) && range->base < end) {
+	while ((range = birth->next) && range->base < end) {
+		birth->next = vs_range_tree_next(&birth->parent->blocks, range);
 		err = vs_replay_items_close(replay, vs_replay_items_of(range), VS_CAUSE_OVERLAP,
 					    NULL);
 		if (err)
 			return err;
 	}
+	birth->knows_next = true;
 	return 0;
 }
 
@@ -78,7 +87,8 @@ static int clear_orphans(struct vs_replay *replay, struct vs_birth *birth, uint6
 		/* It begins in a segment and reaches beyond it. */
 		birth->parent = vs_replay_items_of(range);
 		birth->size = vs_range_end(range) - birth->address;
-		return clear_siblings(replay, birth->parent, birth->address, vs_range_end(range));
+		birth->next = vs_range_tree_find_from(&birth->parent->blocks, birth->address);
+		return clear_siblings(replay, birth, vs_range_end(range));
 	}
 	birth->size = birth->size ? end - birth->address : 0;
 	return vs_replay_items_clear(replay, birth->address, end);
@@ -103,10 +113,10 @@ int vs_replay_blocks_alloc(struct vs_replay *replay, const struct vs_block_alloc
 				  .address = base,
 				  .size = size,
 				  .stack = alloc->stack,
-				  .pool = pool,
-				  .parent = find_parent(replay, pool->id, base, end)};
+				  .pool = pool};
+	birth.parent = find_parent(replay, pool->id, base, end, &birth.next);
 	if (birth.parent)
-		err = clear_siblings(replay, birth.parent, base, end);
+		err = clear_siblings(replay, &birth, end);
 	else
 		err = clear_orphans(replay, &birth, end);
 	if (err)
@@ -122,11 +132,12 @@ int vs_replay_blocks_alloc(struct vs_replay *replay, const struct vs_block_alloc
 int vs_replay_blocks_adopt(struct vs_replay *replay, const struct vs_adopted *adopted)
 {
 	struct vs_replay_pool *pool = vs_replay_get_pool(replay, adopted->pool);
+	struct vs_range *next;
 	struct vs_item *parent;
 
 	if (!pool || !adopted->address || adopted->address == UINT64_MAX)
 		return 0;
-	parent = find_parent(replay, pool->id, adopted->address, adopted->address + 1);
+	parent = find_parent(replay, pool->id, adopted->address, adopted->address + 1, &next);
 	if (parent)
 		return vs_replay_items_adopt(replay, parent, pool);
 	return vs_replay_vmm_adopt_at(replay, adopted->address, pool);
@@ -136,8 +147,11 @@ static struct vs_item *find_block(const struct vs_replay *replay, uint32_t pool,
 {
 	const struct vs_range_tree *tree = &replay->regions;
 	struct vs_range *range;
-	struct vs_item *item;
+	struct vs_item *item = vs_id_map_get(&replay->blocks_at, address);
 
+	if (item && item->pool->id == pool)
+		return item;
+	/* A block of another pool may have taken its place there. */
 	while ((range = vs_range_tree_find(tree, address))) {
 		item = vs_replay_items_of(range);
 		if (vs_replay_is_pool_block(item) && item->pool->id == pool &&

@@ -6,6 +6,74 @@
 
 #include "grow.h"
 
+/* Items that are allocated in one go. */
+#define SLAB_SIZE 64
+
+/* ---- Memory --------------------------------------------------------------------------------- */
+
+static int add_slab(struct vs_replay *replay)
+{
+	struct vs_item *slab;
+	size_t i;
+	int err = VS_GROW(replay->slabs, replay->slabs_capacity, replay->nr_slabs + 1);
+
+	if (err)
+		return err;
+	slab = aligned_alloc(_Alignof(struct vs_item), SLAB_SIZE * sizeof(*slab));
+	if (!slab)
+		return -VS_ERR_NO_MEMORY;
+	replay->slabs[replay->nr_slabs++] = slab;
+	for (i = SLAB_SIZE; i-- > 0;) {
+		slab[i].next_held = replay->spare_items;
+		replay->spare_items = &slab[i];
+	}
+	return 0;
+}
+
+int vs_replay_items_make(struct vs_replay *replay, struct vs_item **out)
+{
+	struct vs_item *item;
+	int err;
+
+	if (!replay->spare_items) {
+		err = add_slab(replay);
+		if (err)
+			return err;
+	}
+	item = replay->spare_items;
+	replay->spare_items = item->next_held;
+	memset(item, 0, sizeof(*item));
+	*out = item;
+	return 0;
+}
+
+void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item)
+{
+	struct vs_item *block;
+
+	while ((block = item->held)) {
+		item->held = block->next_held;
+		vs_replay_items_destroy(replay, block);
+	}
+	item->next_held = replay->spare_items;
+	replay->spare_items = item;
+}
+
+void vs_replay_items_fini(struct vs_replay *replay)
+{
+	size_t i;
+
+	for (i = 0; i < replay->nr_slabs; i++)
+		free(replay->slabs[i]);
+	free(replay->slabs);
+	vs_id_map_fini(&replay->arrays);
+	vs_id_map_fini(&replay->handles);
+	vs_id_map_fini(&replay->regions_at);
+	vs_id_map_fini(&replay->blocks_at);
+}
+
+/* ---- What things belong to ------------------------------------------------------------------ */
+
 static int insert_device(struct vs_replay *replay, struct vs_replay_device *device)
 {
 	size_t at = replay->nr_devices;
@@ -53,9 +121,14 @@ int vs_replay_items_get_thread(struct vs_replay *replay, uint32_t id,
 {
 	int err;
 
-	*thread = vs_id_map_get(&replay->threads, id);
-	if (*thread)
+	*thread = replay->last_thread;
+	if (*thread && (*thread)->id == id)
 		return 0;
+	*thread = vs_id_map_get(&replay->threads, id);
+	if (*thread) {
+		replay->last_thread = *thread;
+		return 0;
+	}
 	*thread = calloc(1, sizeof(**thread));
 	if (!*thread)
 		return -VS_ERR_NO_MEMORY;
@@ -97,12 +170,12 @@ int vs_replay_items_get_account(struct vs_replay *replay, struct vs_replay_devic
 
 static int tell(struct vs_replay *replay, const struct vs_change *change)
 {
-	struct vs_observer *observer;
+	const struct vs_listeners *listeners = &replay->on_change[change->type];
+	uint32_t i;
 	int err = 0;
 
-	for (observer = replay->observers; observer && !err; observer = observer->next)
-		if (observer->on_change)
-			err = observer->on_change(observer, replay, change);
+	for (i = 0; i < listeners->nr && !err; i++)
+		err = listeners->observers[i]->on_change(listeners->observers[i], replay, change);
 	return err;
 }
 
@@ -219,29 +292,67 @@ static int find_owner(struct vs_replay *replay, struct vs_item *item)
 	return vs_replay_find_adopter(replay, item->id, &item->owner);
 }
 
-static int place(struct vs_replay *replay, struct vs_item *item)
+static bool is_array(const struct vs_item *item)
 {
+	return item->kind == VS_MEMORY_ARRAY && !item->parent && item->class == VS_ITEM_SEGMENT;
+}
+
+static struct vs_range_tree *get_tree(struct vs_replay *replay, const struct vs_item *item)
+{
+	return item->parent ? &item->parent->blocks : &replay->regions;
+}
+
+/* Where it is found by its base, or NULL: a VMM segment, whose base may change. */
+static struct vs_id_map *get_map(struct vs_replay *replay, const struct vs_item *item)
+{
+	if (vs_replay_is_pool_block(item))
+		return &replay->blocks_at;
+	return item->reservation || item->parent ? NULL : &replay->regions_at;
+}
+
+/* birth: may know what comes behind it; NULL. */
+static int place(struct vs_replay *replay, struct vs_item *item, const struct vs_birth *birth)
+{
+	struct vs_id_map *map;
+	int err = 0;
+
 	if (item->class == VS_ITEM_HANDLE)
 		return vs_id_map_put(&replay->handles, item->range.base, item);
-	if (item->kind == VS_MEMORY_ARRAY && !item->parent && item->class == VS_ITEM_SEGMENT)
+	if (is_array(item))
 		return vs_id_map_put(&replay->arrays, item->range.base, item);
-	vs_range_tree_insert(item->parent ? &item->parent->blocks : &replay->regions, &item->range);
+	map = get_map(replay, item);
+	/* Blocks of two pools, one in the other, may have the same base: the last one is there. */
+	if (map)
+		err = vs_id_map_put(map, item->range.base, item);
+	if (err)
+		return err;
+	if (birth && birth->knows_next)
+		vs_range_tree_insert_before(get_tree(replay, item), &item->range, birth->next);
+	else
+		vs_range_tree_insert(get_tree(replay, item), &item->range);
 	return 0;
 }
 
 static void displace(struct vs_replay *replay, struct vs_item *item)
 {
+	struct vs_id_map *map;
+
 	if (item->class == VS_ITEM_HANDLE) {
 		/* A released one is no longer there, and its number may have a new owner. */
 		if (!item->is_released)
 			vs_id_map_remove(&replay->handles, item->range.base);
-	} else if (item->kind == VS_MEMORY_ARRAY && !item->parent &&
-		   item->class == VS_ITEM_SEGMENT) {
-		vs_id_map_remove(&replay->arrays, item->range.base);
-	} else {
-		vs_range_tree_remove(item->parent ? &item->parent->blocks : &replay->regions,
-				     &item->range);
+		return;
 	}
+	if (is_array(item)) {
+		vs_id_map_remove(&replay->arrays, item->range.base);
+		return;
+	}
+	map = get_map(replay, item);
+	if (map)
+		vs_id_map_remove_value(map, item->range.base, item);
+	if (replay->last_parent == item)
+		replay->last_parent = NULL;
+	vs_range_tree_remove(get_tree(replay, item), &item->range);
 }
 
 static int announce(struct vs_replay *replay, struct vs_item *item, enum vs_change_cause cause)
@@ -277,9 +388,9 @@ int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
 		return err;
 	if (account->api == VS_NO_ID)
 		account->api = birth->api;
-	item = calloc(1, sizeof(*item));
-	if (!item)
-		return -VS_ERR_NO_MEMORY;
+	err = vs_replay_items_make(replay, &item);
+	if (err)
+		return err;
 	item->range.base = birth->address == UINT64_MAX ? UINT64_MAX - 1 : birth->address;
 	item->range.size = vs_replay_items_get_extent(item->range.base, birth->size);
 	item->id = ++replay->last_id;
@@ -297,9 +408,9 @@ int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
 	item->reservation = birth->reservation;
 	err = find_owner(replay, item);
 	if (!err)
-		err = place(replay, item);
+		err = place(replay, item, birth);
 	if (err) {
-		free(item);
+		vs_replay_items_destroy(replay, item);
 		return err;
 	}
 	*out = item;
@@ -360,19 +471,8 @@ int vs_replay_items_close(struct vs_replay *replay, struct vs_item *item,
 	if (keep)
 		*keep = item;
 	else
-		vs_replay_items_destroy(item);
+		vs_replay_items_destroy(replay, item);
 	return 0;
-}
-
-void vs_replay_items_destroy(struct vs_item *item)
-{
-	struct vs_item *block;
-
-	while ((block = item->held)) {
-		item->held = block->next_held;
-		vs_replay_items_destroy(block);
-	}
-	free(item);
 }
 
 int vs_replay_items_restore(struct vs_replay *replay, struct vs_item *item)
@@ -380,9 +480,9 @@ int vs_replay_items_restore(struct vs_replay *replay, struct vs_item *item)
 	struct vs_item *block;
 	int err;
 
-	err = place(replay, item);
+	err = place(replay, item, NULL);
 	if (err) {
-		vs_replay_items_destroy(item);
+		vs_replay_items_destroy(replay, item);
 		return err;
 	}
 	item->next_held = NULL;

@@ -39,7 +39,16 @@ struct vs_birth {
 	struct vs_item *parent;
 	struct vs_reservation *reservation;
 	enum vs_change_cause cause;
+	bool knows_next; /* what comes behind it in its tree is known: */
+	struct vs_range *next;
 };
+
+/* A new one, all of it 0, that is nowhere yet. The replay's, to the end if nobody destroys it. */
+VS_MUST_CHECK int vs_replay_items_make(struct vs_replay *replay, struct vs_item **item);
+void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item);
+
+/* All of them at once, at the end of the replay. */
+void vs_replay_items_fini(struct vs_replay *replay);
 
 /* Makes it, puts it into its tree or map (where nothing overlaps it), counts it, tells. */
 VS_MUST_CHECK int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
@@ -55,7 +64,6 @@ uint64_t vs_replay_items_get_extent(uint64_t base, uint64_t size);
 VS_MUST_CHECK int vs_replay_items_close(struct vs_replay *replay, struct vs_item *item,
 					enum vs_change_cause cause, struct vs_item **keep);
 VS_MUST_CHECK int vs_replay_items_restore(struct vs_replay *replay, struct vs_item *item);
-void vs_replay_items_destroy(struct vs_item *item);
 
 /* Makes or ends the charge of an item according to its owner and mappings. */
 VS_MUST_CHECK int vs_replay_items_settle(struct vs_replay *replay, struct vs_item *item);

@@ -388,10 +388,6 @@ void vs_replay_vmm_fini(struct vs_replay *replay)
 		struct vs_mapping *mapping = mapping_of(range);
 
 		vs_range_tree_remove(&replay->mappings, range);
-		/* A released handle is in no map: its last mapping frees it. */
-		if (mapping->handle && !--mapping->handle->nr_mappings &&
-		    mapping->handle->is_released)
-			vs_replay_items_destroy(mapping->handle);
 		free(mapping);
 	}
 	while ((range = replay->reservations.root)) {

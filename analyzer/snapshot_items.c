@@ -11,10 +11,6 @@
 
 void vs_snapshot_items_fini(struct vs_snapshot_items *items)
 {
-	size_t i;
-
-	for (i = 0; i < items->nr_items && items->items; i++)
-		free(items->items[i]);
 	free(items->items);
 	free(items->nr_children);
 	free(items->handles);
@@ -60,9 +56,11 @@ struct vs_replay_pool *vs_snapshot_items_get_pool(struct vs_wire *in,
 
 /* ---- Columns -------------------------------------------------------------------------------- */
 
-static int make_room(struct vs_snapshot_items *items)
+/* Items are the replay's, also if nothing comes of them. */
+static int make_room(struct vs_snapshot_items *items, struct vs_replay *replay)
 {
 	size_t i;
+	int err = 0;
 
 	items->items = calloc(items->nr_items + 1, sizeof(items->items[0]));
 	items->nr_children = calloc(items->nr_items + 1, sizeof(items->nr_children[0]));
@@ -70,16 +68,13 @@ static int make_room(struct vs_snapshot_items *items)
 	items->freed = calloc(items->nr_freed + 1, sizeof(items->freed[0]));
 	if (!items->items || !items->nr_children || !items->handles || !items->freed)
 		return -VS_ERR_NO_MEMORY;
-	for (i = 0; i < items->nr_items; i++) {
-		items->items[i] = calloc(1, sizeof(*items->items[i]));
-		if (!items->items[i])
-			return -VS_ERR_NO_MEMORY;
-	}
-	return 0;
+	for (i = 0; i < items->nr_items && !err; i++)
+		err = vs_replay_items_make(replay, &items->items[i]);
+	return err;
 }
 
 /* No sum of them is more than there are. */
-static int get_counts(struct vs_snapshot_items *items, struct vs_wire *in)
+static int get_counts(struct vs_snapshot_items *items, struct vs_wire *in, struct vs_replay *replay)
 {
 	size_t left;
 
@@ -91,7 +86,7 @@ static int get_counts(struct vs_snapshot_items *items, struct vs_wire *in)
 	items->nr_regions = get_below(in, left + 1);
 	left -= items->nr_regions;
 	items->nr_freed = get_below(in, left + 1);
-	return in->error ? in->error : make_room(items);
+	return in->error ? in->error : make_room(items, replay);
 }
 
 static void get_shape(struct vs_wire *in, struct vs_item *item)
@@ -558,7 +553,7 @@ static int bear_items(struct vs_snapshot_items *items, struct vs_replay *replay)
 int vs_snapshot_items_get(struct vs_snapshot_items *items, struct vs_wire *in,
 			  struct vs_replay *replay)
 {
-	int err = get_counts(items, in);
+	int err = get_counts(items, in, replay);
 
 	if (err)
 		return err;

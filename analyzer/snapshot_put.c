@@ -10,15 +10,15 @@
 #define SIZE_OF(name, bytes)                                                \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct name) == bytes, \
 		       "struct " #name " has changed: what is in snapshots?")
-SIZE_OF(vs_replay, 648);
+SIZE_OF(vs_replay, 10808);
 SIZE_OF(vs_replay_counters, 48);
 SIZE_OF(vs_replay_device, 112);
 SIZE_OF(vs_replay_pool, 88);
 SIZE_OF(vs_replay_thread, 88);
 SIZE_OF(vs_account, 48);
-SIZE_OF(vs_reservation, 56);
-SIZE_OF(vs_mapping, 56);
-SIZE_OF(vs_item, 192);
+SIZE_OF(vs_reservation, 80);
+SIZE_OF(vs_mapping, 80);
+SIZE_OF(vs_item, 256);
 
 /* An item on its way into the columns. */
 struct entry {
