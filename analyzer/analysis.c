@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "foresight.h"
 #include "index_writer.h"
+#include "read_ahead.h"
 #include "totals.h"
 
 /* What must be known before the second pass, of a replay after the last record. */
@@ -38,9 +40,9 @@ static void begin(struct vs_replay *replay, const struct vs_window *window)
 	replay->is_in_window = !window->from_ns;
 }
 
-/* The rest of a window, from where the source stands. */
-static int run(const struct vs_source *source, const struct vs_window *window,
-	       struct vs_replay *replay)
+/* One record after the other, up to the end of a window, from where the source stands. */
+static int run_window(const struct vs_source *source, const struct vs_window *window,
+		      struct vs_replay *replay)
 {
 	struct vs_record record;
 	int got, err;
@@ -53,6 +55,63 @@ static int run(const struct vs_source *source, const struct vs_window *window,
 			return err;
 	}
 	return got < 0 ? got : vs_replay_end(replay);
+}
+
+/* All records, which another thread reads meanwhile, and who else wants to know of them. */
+struct pass {
+	struct vs_replay *replay;
+	struct vs_index_writer *writer; /* or NULL */
+	struct vs_read_ahead *ahead;
+};
+
+static int add_batch(struct pass *pass, const struct vs_batch *batch)
+{
+	struct vs_replay *replay = pass->replay;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < batch->nr && !err; i++) {
+		if (replay->expected)
+			vs_foresight_look(replay, pass->ahead, batch, i);
+		if (pass->writer)
+			vs_index_writer_enter(pass->writer, &batch->records[i], &batch->block);
+		err = vs_replay_add(replay, &batch->records[i]);
+		if (pass->writer)
+			vs_index_writer_leave(pass->writer);
+	}
+	return err;
+}
+
+static int run_all(const struct vs_source *source, struct vs_replay *replay,
+		   struct vs_index_writer *writer)
+{
+	struct pass pass = {replay, writer, NULL};
+	const struct vs_batch *batch;
+	int status = 1, err = vs_read_ahead_start(&pass.ahead, source);
+
+	while (!err && status > 0) {
+		batch = vs_read_ahead_get(pass.ahead, 0);
+		status = batch->status;
+		err = add_batch(&pass, batch);
+		vs_read_ahead_release(pass.ahead);
+		/* A second pass is needed, for which this one finds out what is adopted. */
+		if (replay->is_misled)
+			vs_replay_mute(replay);
+	}
+	vs_read_ahead_stop(pass.ahead);
+	if (writer)
+		vs_index_writer_end_pass(writer);
+	if (!err)
+		err = status;
+	return err ? err : vs_replay_end(replay);
+}
+
+/* The rest of a window. To the end, it does not matter how far the source has been read. */
+static int run(const struct vs_source *source, const struct vs_window *window,
+	       struct vs_replay *replay)
+{
+	return window->to_ns == UINT64_MAX ? run_all(source, replay, NULL)
+					   : run_window(source, window, replay);
 }
 
 int vs_analysis_pass(const struct vs_source *source, const struct vs_window *window,
@@ -82,23 +141,34 @@ static int pass_from(const struct vs_analysis *analysis, const struct vs_index_s
 
 /* ---- First pass, or what an index knows ----------------------------------------------------- */
 
+/* The extent of what a replay has behind it. */
+static struct extent get_extent(const struct vs_replay *replay)
+{
+	return (struct extent){replay->first_ns, replay->now_ns, replay->nr_steps,
+			       replay->nr_phases};
+}
+
 static int find_adopted(struct vs_analysis *analysis, struct vs_index_writer *writer)
 {
-	const struct vs_source *source = writer ? &writer->source : analysis->source;
+	const struct vs_source *source = analysis->source;
+	struct extent extent;
 	struct vs_replay *replay;
 	int err = vs_replay_create(&replay);
 
 	if (err)
 		return err;
 	replay->adopting = &analysis->adoption;
-	if (writer)
-		vs_index_writer_begin(writer, &analysis->adoption);
-	err = vs_analysis_pass(source, &analysis->window, replay);
+	if (writer) {
+		vs_index_writer_take_notes(writer, &analysis->adoption);
+		err = source->rewind(source->context);
+		if (!err)
+			err = run_all(source, replay, writer);
+	} else {
+		err = vs_analysis_pass(source, &analysis->window, replay);
+	}
+	extent = get_extent(replay);
 	if (!err)
-		set_extent(analysis, &(struct extent){replay->first_ns, replay->now_ns,
-						      replay->nr_steps, replay->nr_phases});
-	if (writer)
-		vs_index_writer_end_first(writer);
+		set_extent(analysis, &extent);
 	vs_replay_destroy(replay);
 	return err;
 }
@@ -200,26 +270,132 @@ static const struct vs_index_snapshot *find_start(const struct vs_analysis *anal
 	return vs_trace_index_find_time(analysis->index, from_ns - 1);
 }
 
-static int measure(struct vs_analysis *analysis, struct vs_index_writer *writer)
+static void init_measures(struct vs_analysis *analysis)
 {
-	const struct vs_index_snapshot *start = find_start(analysis);
+	vs_measure_peak_init(&analysis->peak);
+	vs_measure_counts_init(&analysis->counts);
+	vs_measure_sites_init(&analysis->sites);
+	vs_measure_fragmentation_init(&analysis->fragmentation);
+	vs_failures_init(&analysis->failures);
+}
+
+static void fini_measures(struct vs_analysis *analysis)
+{
+	vs_measure_peak_fini(&analysis->peak);
+	vs_measure_counts_fini(&analysis->counts);
+	vs_measure_sites_fini(&analysis->sites);
+	vs_measure_fragmentation_fini(&analysis->fragmentation);
+	vs_measure_retained_fini(&analysis->retained);
+	vs_failures_fini(&analysis->failures);
+	vs_replay_destroy(analysis->replay);
+	analysis->replay = NULL;
+}
+
+/* A replay that feeds all measures. */
+static int create_measuring(struct vs_analysis *analysis)
+{
 	int err = vs_replay_create(&analysis->replay);
 
 	if (err)
 		return err;
-	analysis->replay->adopted = &analysis->adoption;
 	vs_replay_add_observer(analysis->replay, &analysis->peak.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->counts.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->sites.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->fragmentation.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->retained.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->failures.observer);
-	if (writer)
-		vs_index_writer_begin_second(writer, analysis->replay);
+	return 0;
+}
+
+static int measure(struct vs_analysis *analysis, struct vs_index_writer *writer)
+{
+	const struct vs_index_snapshot *start = find_start(analysis);
+	const struct vs_source *source = analysis->source;
+	int err = create_measuring(analysis);
+
+	if (err)
+		return err;
+	analysis->replay->adopted = &analysis->adoption;
 	if (start)
 		return pass_from(analysis, start, &analysis->window, analysis->replay);
-	return vs_analysis_pass(writer ? &writer->source : analysis->source, &analysis->window,
-				analysis->replay);
+	if (!writer)
+		return vs_analysis_pass(source, &analysis->window, analysis->replay);
+	vs_index_writer_take_snapshots(writer, analysis->replay);
+	err = source->rewind(source->context);
+	begin(analysis->replay, &analysis->window);
+	return err ? err : run_all(source, analysis->replay, writer);
+}
+
+/* ---- Both at once --------------------------------------------------------------------------- */
+
+/* Nothing that the measures were told in advance was wrong. */
+static bool is_as_guessed(const struct extent *guess, const struct extent *is)
+{
+	return guess->first_ns == is->first_ns && guess->now_ns == is->now_ns &&
+	       (guess->nr_steps > 1) == (is->nr_steps > 1) &&
+	       (is->nr_steps > 1 || (guess->nr_phases > 1) == (is->nr_phases > 1));
+}
+
+/* 1: measured. 0: it was not as expected, but all is known now that measure() needs. */
+static int foresee(struct vs_analysis *analysis, const struct extent *guess,
+		   struct vs_index_writer *writer)
+{
+	const struct vs_source *source = analysis->source;
+	struct vs_adoption expected = {0};
+	struct extent extent;
+	bool is_right = false;
+	int err;
+
+	set_extent(analysis, guess);
+	err = create_measuring(analysis);
+	if (!err)
+		err = source->rewind(source->context);
+	if (err)
+		return err;
+	analysis->replay->adopting = &analysis->adoption;
+	analysis->replay->expected = &expected;
+	if (writer) {
+		vs_index_writer_take_notes(writer, &analysis->adoption);
+		vs_index_writer_take_snapshots(writer, analysis->replay);
+	}
+	err = run_all(source, analysis->replay, writer);
+	if (!err) {
+		extent = get_extent(analysis->replay);
+		is_right =
+			vs_foresight_was_right(analysis->replay) && is_as_guessed(guess, &extent);
+	}
+	analysis->replay->adopting = analysis->replay->expected = NULL;
+	analysis->replay->adopted = &analysis->adoption;
+	vs_adoption_fini(&expected);
+	if (err || is_right)
+		return err ? err : 1;
+	fini_measures(analysis);
+	init_measures(analysis);
+	set_extent(analysis, &extent);
+	return 0;
+}
+
+/* Nothing is known of the trace yet. is_all: the window is all of it. */
+static int learn_and_measure(struct vs_analysis *analysis, bool is_all,
+			     struct vs_index_writer *writer)
+{
+	const struct vs_source *source = analysis->source;
+	struct vs_source_extent said;
+	int ret = 0;
+
+	if (is_all && source->guess && source->guess(source->context, &said) > 0) {
+		struct extent guess = {said.first_ns, said.now_ns, said.has_steps ? 2 : 0,
+				       said.has_phases ? 2 : 0};
+
+		ret = foresee(analysis, &guess, writer);
+		if (ret)
+			return ret < 0 ? ret : 0;
+	} else {
+		ret = find_adopted(analysis, writer);
+		if (ret)
+			return ret;
+	}
+	return measure(analysis, writer);
 }
 
 /* With an index it goes on as if that had been there from the start. */
@@ -246,15 +422,13 @@ static int analyse(struct vs_analysis *analysis)
 	if (ret < 0)
 		return ret;
 	analysis->can_seek = ret;
-	if (ret || !index || !is_whole) {
-		ret = ret ? 0 : find_adopted(analysis, NULL);
-		return ret ? ret : measure(analysis, NULL);
-	}
-	vs_index_writer_init(&writer, analysis->source, vs_trace_index_get_reader(index),
+	if (ret)
+		return measure(analysis, NULL);
+	if (!index || !is_whole)
+		return learn_and_measure(analysis, is_whole, NULL);
+	vs_index_writer_init(&writer, vs_trace_index_get_reader(index),
 			     vs_trace_index_get_path(index));
-	ret = find_adopted(analysis, &writer);
-	if (!ret)
-		ret = measure(analysis, &writer);
+	ret = learn_and_measure(analysis, is_whole, &writer);
 	if (!ret)
 		write_index(analysis, &writer);
 	vs_index_writer_fini(&writer);
@@ -268,11 +442,7 @@ static void init(struct vs_analysis *analysis, const struct vs_source *source,
 	analysis->source = source;
 	analysis->index = index;
 	analysis->window = *window;
-	vs_measure_peak_init(&analysis->peak);
-	vs_measure_counts_init(&analysis->counts);
-	vs_measure_sites_init(&analysis->sites);
-	vs_measure_fragmentation_init(&analysis->fragmentation);
-	vs_failures_init(&analysis->failures);
+	init_measures(analysis);
 }
 
 int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
@@ -332,13 +502,7 @@ int vs_analysis_recall(struct vs_analysis *analysis, const struct vs_source *sou
 
 void vs_analysis_fini(struct vs_analysis *analysis)
 {
-	vs_measure_peak_fini(&analysis->peak);
-	vs_measure_counts_fini(&analysis->counts);
-	vs_measure_sites_fini(&analysis->sites);
-	vs_measure_fragmentation_fini(&analysis->fragmentation);
-	vs_measure_retained_fini(&analysis->retained);
-	vs_failures_fini(&analysis->failures);
-	vs_replay_destroy(analysis->replay);
+	fini_measures(analysis);
 	vs_adoption_fini(&analysis->adoption);
 	memset(analysis, 0, sizeof(*analysis));
 }

@@ -8,6 +8,7 @@
 #include "options.h"
 #include "story.h"
 #include "trace_open.h"
+#include "trace_source.h"
 
 #define CSV_COLUMNS 200
 #define CSV_ROWS    100
@@ -116,16 +117,6 @@ static int write_output(const struct vs_heatmap *heatmap, const struct vs_heatma
 	return err ? vs_command_fail(output, err) : VS_EXIT_DONE;
 }
 
-static int next_record(void *context, struct vs_record *record)
-{
-	return vs_trace_open_next(context, record);
-}
-
-static int rewind_records(void *context)
-{
-	return vs_reader_rewind(context);
-}
-
 /* For the title: the program without its folder. */
 static char *copy_command(struct vs_reader *reader, const char *path)
 {
@@ -143,7 +134,7 @@ static char *copy_command(struct vs_reader *reader, const char *path)
 static int draw(const char *path, const struct vs_heatmap_request *request, const char *output,
 		bool is_dark)
 {
-	struct vs_source source = {next_record, rewind_records, NULL};
+	struct vs_source source;
 	struct vs_heatmap heatmap;
 	struct vs_reader *reader;
 	int status;
@@ -152,7 +143,7 @@ static int draw(const char *path, const struct vs_heatmap_request *request, cons
 
 	if (err)
 		return VS_EXIT_FAILED;
-	source.context = reader;
+	source = vs_trace_source_make(reader);
 	err = vs_heatmap_gather_cells(&heatmap, &source, request);
 	heatmap.program = copy_command(reader, path);
 	status = err ? fail_gather(path, request, err)

@@ -19,7 +19,7 @@ static void give_up(struct vs_index_writer *writer, int err)
 	writer->is_over |= err != 0;
 }
 
-/* ---- First pass: where things are ----------------------------------------------------------- */
+/* ---- Notes: where things are ---------------------------------------------------------------- */
 
 /* New pools come with what they adopt, and seldom. */
 static int find_pool(struct vs_index_directory *directory, const struct vs_pool *pool,
@@ -107,7 +107,7 @@ static void note_record(struct vs_index_writer *writer, const struct vs_record *
 		give_up(writer, add_module_end(writer, record->module_end.id));
 }
 
-/* ---- Second pass: snapshots ----------------------------------------------------------------- */
+/* ---- Snapshots ------------------------------------------------------------------------------ */
 
 /* A file without a name, so that nothing is left of it whatever happens. */
 static int open_spool(struct vs_index_writer *writer)
@@ -224,48 +224,36 @@ static void enter_block(struct vs_index_writer *writer, const struct vs_reader_b
 		give_up(writer, take_snapshot(writer, block));
 }
 
-/* ---- Both ----------------------------------------------------------------------------------- */
+/* ---- Every record ---------------------------------------------------------------------------- */
 
-static int next_record(void *context, struct vs_record *record)
+void vs_index_writer_enter(struct vs_index_writer *writer, const struct vs_record *record,
+			   const struct vs_reader_block *block)
 {
-	struct vs_index_writer *writer = context;
-	struct vs_reader_block block;
-	int got;
-
-	/* The record that was given out last has been replayed by now. */
-	if (!writer->takes_snapshots && !writer->is_over)
-		give_up(writer, add_adoptions(writer));
-	got = writer->inner->next(writer->inner->context, record);
-	if (got <= 0 || writer->is_over)
-		return got;
-	vs_reader_get_block(writer->reader, &block);
-	if (writer->takes_snapshots && block.offset != writer->block)
-		enter_block(writer, &block);
+	if (writer->is_over)
+		return;
+	if (writer->takes_snapshots && block->offset != writer->block)
+		enter_block(writer, block);
 	writer->nr_records++;
-	if (!writer->takes_snapshots)
-		note_record(writer, record, &block);
+	if (writer->takes_notes)
+		note_record(writer, record, block);
 	if (vs_record_is_event(record->type))
 		writer->nr_events++;
 	else
 		writer->nr_definitions++;
-	return got;
 }
 
-static int rewind_records(void *context)
+void vs_index_writer_leave(struct vs_index_writer *writer)
 {
-	struct vs_index_writer *writer = context;
-
-	return writer->inner->rewind(writer->inner->context);
+	if (writer->takes_notes && !writer->is_over)
+		give_up(writer, add_adoptions(writer));
 }
 
-void vs_index_writer_init(struct vs_index_writer *writer, const struct vs_source *source,
-			  struct vs_reader *reader, const char *path)
+void vs_index_writer_init(struct vs_index_writer *writer, struct vs_reader *reader,
+			  const char *path)
 {
 	struct vs_reader_file trace = {0};
 
 	*writer = (struct vs_index_writer){
-		.source = {next_record, rewind_records, writer},
-		.inner = source,
 		.reader = reader,
 		.path = path,
 		.spool_fd = -1,
@@ -284,12 +272,23 @@ void vs_index_writer_fini(struct vs_index_writer *writer)
 	writer->spool_fd = -1;
 }
 
-void vs_index_writer_begin(struct vs_index_writer *writer, const struct vs_adoption *adoption)
+void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_adoption *adoption)
 {
 	writer->adoption = adoption;
+	writer->takes_notes = true;
 }
 
-void vs_index_writer_end_first(struct vs_index_writer *writer)
+void vs_index_writer_take_snapshots(struct vs_index_writer *writer, const struct vs_replay *replay)
+{
+	writer->replay = replay;
+	writer->takes_snapshots = true;
+	writer->directory.nr_snapshots = 0;
+	writer->spool_size = writer->nr_bytes = 0;
+	writer->interval = vs_index_writer_plan.interval;
+	writer->block = writer->block_event = writer->most_events = 0;
+}
+
+void vs_index_writer_end_pass(struct vs_index_writer *writer)
 {
 	/* Small ones are read in no time. Those that still grow are read anew each time. */
 	if (writer->nr_events <= vs_index_writer_plan.interval ||
@@ -297,12 +296,7 @@ void vs_index_writer_end_first(struct vs_index_writer *writer)
 		writer->is_over = true;
 	writer->directory.nr_definitions = writer->nr_definitions;
 	writer->nr_records = writer->nr_events = writer->nr_definitions = 0;
-}
-
-void vs_index_writer_begin_second(struct vs_index_writer *writer, const struct vs_replay *replay)
-{
-	writer->replay = replay;
-	writer->takes_snapshots = true;
+	writer->takes_notes = writer->takes_snapshots = false;
 }
 
 /* The index within its limit, or none at all. */

@@ -2,26 +2,26 @@
 #define VS_INDEX_WRITER_H
 
 #include "index_directory.h"
+#include "reader.h"
 #include "replay.h"
-#include "source.h"
 
 /*
- * Makes the index of a trace while an analysis reads it from the first record to the last, twice:
- * in the first pass it notes where definitions are and what is adopted when, in the second one it
- * takes snapshots. Each pass reads through `source` instead of the one it was made for.
+ * Makes the index of a trace while an analysis reads it from the first record to the last: it notes
+ * where definitions are and what is adopted when, and takes snapshots. Both in one pass, if it is
+ * known by then what will be adopted; otherwise in two. It is told of every record, before and
+ * after it is replayed.
  *
  * An index is a convenience: what goes wrong ends it, and nothing else.
  */
 struct vs_index_writer {
-	struct vs_source source;
-	const struct vs_source *inner;
-	struct vs_reader *reader;
-	const char *path; /* of the index; the caller's */
-	bool is_over;     /* there will be none */
+	struct vs_reader *reader; /* its pass is over when the writer asks it anything */
+	const char *path;         /* of the index; the caller's */
+	bool is_over;             /* there will be none */
 	struct vs_index_directory directory;
-	const struct vs_adoption *adoption; /* first pass: what is in it grows */
+	const struct vs_adoption *adoption; /* what is in it grows while things are noted */
 	size_t nr_adopted;                  /* of those, that are in the directory */
 	const struct vs_replay *replay;     /* of the pass */
+	bool takes_notes;
 	bool takes_snapshots;
 	uint64_t nr_records; /* of the pass, so far */
 	uint64_t nr_events;
@@ -43,21 +43,26 @@ struct vs_index_plan {
 };
 extern struct vs_index_plan vs_index_writer_plan;
 
-void vs_index_writer_init(struct vs_index_writer *writer, const struct vs_source *source,
-			  struct vs_reader *reader, const char *path);
+void vs_index_writer_init(struct vs_index_writer *writer, struct vs_reader *reader,
+			  const char *path);
 void vs_index_writer_fini(struct vs_index_writer *writer);
 
-/* The first pass is about to begin, which fills in the adoption. */
-void vs_index_writer_begin(struct vs_index_writer *writer, const struct vs_adoption *adoption);
+/* A pass is about to begin that fills in the adoption. */
+void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_adoption *adoption);
 
-/* The first pass has read all there is. */
-void vs_index_writer_end_first(struct vs_index_writer *writer);
+/* The same or another one, with a replay that knows what is adopted. Earlier snapshots go. */
+void vs_index_writer_take_snapshots(struct vs_index_writer *writer, const struct vs_replay *replay);
 
-/* The second pass is about to begin, with a replay that knows what is adopted. */
-void vs_index_writer_begin_second(struct vs_index_writer *writer, const struct vs_replay *replay);
+/* A record of a block is about to be replayed; it has been. */
+void vs_index_writer_enter(struct vs_index_writer *writer, const struct vs_record *record,
+			   const struct vs_reader_block *block);
+void vs_index_writer_leave(struct vs_index_writer *writer);
+
+/* The pass has read all there is. */
+void vs_index_writer_end_pass(struct vs_index_writer *writer);
 
 /*
- * The second pass has read all there is: writes the file, with these totals of it (totals.h).
+ * After the last pass: writes the file, with these totals of it (totals.h).
  * False: there is none, because the trace is too small, is no whole trace, or because of an error.
  */
 bool vs_index_writer_finish(struct vs_index_writer *writer, const struct vs_pack *totals);

@@ -97,6 +97,14 @@ void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observ
 		listen(&replay->before_record, observer);
 }
 
+void vs_replay_mute(struct vs_replay *replay)
+{
+	replay->observers = NULL;
+	memset(replay->on_change, 0, sizeof(replay->on_change));
+	memset(replay->on_record, 0, sizeof(replay->on_record));
+	replay->before_record.nr = 0;
+}
+
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
 static char *copy_text(const struct vs_text *text)
@@ -198,11 +206,35 @@ static int define_pool(struct vs_replay *replay, const struct vs_pool *record)
 	return create_pool(replay, record->id, record, &pool);
 }
 
+/* What an adoption keeps of a pool. */
+static struct vs_pool describe(const struct vs_replay_pool *pool)
+{
+	return (struct vs_pool){.id = pool->id,
+				.owner = pool->owner,
+				.device = pool->device->ordinal,
+				.limit_size = pool->limit_size,
+				.name = {pool->name, (uint32_t)strlen(pool->name)}};
+}
+
+static int expect_adopter(struct vs_replay *replay, uint64_t key, struct vs_replay_pool **pool)
+{
+	struct vs_pool adopter;
+
+	*pool = replay->foreseen;
+	replay->foreseen = NULL;
+	if (!*pool)
+		return 0;
+	adopter = describe(*pool);
+	return vs_adoption_add(replay->expected, key, &adopter);
+}
+
 int vs_replay_find_adopter(struct vs_replay *replay, uint64_t key, struct vs_replay_pool **pool)
 {
-	const struct vs_pool *adopter =
-		replay->adopted ? vs_adoption_get(replay->adopted, key) : NULL;
+	const struct vs_pool *adopter;
 
+	if (replay->expected)
+		return expect_adopter(replay, key, pool);
+	adopter = replay->adopted ? vs_adoption_get(replay->adopted, key) : NULL;
 	*pool = adopter ? vs_replay_get_pool(replay, adopter->id) : NULL;
 	if (!adopter || *pool)
 		return 0;
@@ -212,15 +244,15 @@ int vs_replay_find_adopter(struct vs_replay *replay, uint64_t key, struct vs_rep
 int vs_replay_note_adopter(struct vs_replay *replay, uint64_t key,
 			   const struct vs_replay_pool *pool)
 {
-	struct vs_pool adopter = {.id = pool->id,
-				  .owner = pool->owner,
-				  .device = pool->device->ordinal,
-				  .limit_size = pool->limit_size};
+	const struct vs_pool *expected;
+	struct vs_pool adopter;
 
 	/* Asked with every block, and nearly always known already. */
 	if (!replay->adopting || vs_adoption_get(replay->adopting, key))
 		return 0;
-	adopter.name = (struct vs_text){pool->name, (uint32_t)strlen(pool->name)};
+	adopter = describe(pool);
+	expected = replay->expected ? vs_adoption_get(replay->expected, key) : NULL;
+	replay->is_misled |= replay->expected && (!expected || expected->id != adopter.id);
 	return vs_adoption_add(replay->adopting, key, &adopter);
 }
 

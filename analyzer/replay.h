@@ -119,6 +119,7 @@ struct vs_item {
 	uint32_t nr_owned_mappings;
 	bool is_released; /* a handle that only mappings keep alive */
 	bool is_charged;  /* its bytes are live, in `account` */
+	bool is_noted;    /* replay->adopting knows who adopted it */
 	struct vs_account *account;
 	struct vs_replay_device *device; /* never NULL */
 	struct vs_replay_pool *pool;     /* a block's own; NULL for others */
@@ -283,8 +284,11 @@ struct vs_replay {
 	struct vs_listeners on_change[VS_NR_CHANGES]; /* the same, by what they want to hear */
 	struct vs_listeners on_record[VS_NR_RECORDS]; /* types that are not known: the last */
 	struct vs_listeners before_record;
-	const struct vs_adoption *adopted; /* second pass */
-	struct vs_adoption *adopting;      /* first pass */
+	const struct vs_adoption *adopted; /* what an earlier pass found out, or an index knows */
+	struct vs_adoption *adopting;      /* what this one finds out */
+	struct vs_adoption *expected;      /* with `adopting`: what was foreseen (foresight.h) */
+	struct vs_replay_pool *foreseen;   /* who will place blocks in what the next record gives */
+	bool is_misled;                    /* something was adopted by another than was expected */
 };
 
 VS_MUST_CHECK int vs_replay_create(struct vs_replay **replay);
@@ -295,6 +299,9 @@ void vs_replay_destroy(struct vs_replay *replay);
  * most VS_OBSERVERS_MAX of them.
  */
 void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observer);
+
+/* From now on nobody is told anything. */
+void vs_replay_mute(struct vs_replay *replay);
 
 VS_MUST_CHECK int vs_replay_add(struct vs_replay *replay, const struct vs_record *record);
 

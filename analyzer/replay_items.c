@@ -424,7 +424,10 @@ int vs_replay_items_adopt(struct vs_replay *replay, struct vs_item *item,
 
 	if (item->reservation)
 		return vs_replay_vmm_adopt(replay, item->reservation, pool);
+	if (item->is_noted)
+		return 0;
 	err = vs_replay_note_adopter(replay, item->id, pool);
+	item->is_noted = item->owner && !err;
 	if (err || item->owner)
 		return err;
 	item->owner = pool;

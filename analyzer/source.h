@@ -1,13 +1,36 @@
 #ifndef VS_SOURCE_H
 #define VS_SOURCE_H
 
+#include "reader.h"
 #include "record.h"
 
-/* Where records come from. next: 1 a record, 0 the end, <0 an error. */
+/* What is known of all records before any is read. */
+struct vs_source_extent {
+	uint64_t first_ns; /* time of the first event and of the last */
+	uint64_t now_ns;
+	bool has_steps; /* more than one STEP, PHASE_PUSH */
+	bool has_phases;
+};
+
+/*
+ * Where records come from. next: 1 a record, 0 the end, <0 an error.
+ *
+ * A trace in a file has two more, others NULL. They also say that next may be called on another
+ * thread than rewind, as long as nobody uses the source meanwhile.
+ */
 struct vs_source {
 	int (*next)(void *context, struct vs_record *record);
 	int (*rewind)(void *context);
 	void *context;
+
+	/* Which block of the file the last record came from. */
+	void (*get_block)(void *context, struct vs_reader_block *block);
+
+	/*
+	 * Guesses the extent from a few blocks. 1, or 0: no idea. Whoever uses it finds out at the
+	 * end whether it was right. Rewind afterwards.
+	 */
+	int (*guess)(void *context, struct vs_source_extent *extent);
 };
 
 #endif

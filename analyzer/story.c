@@ -8,21 +8,12 @@
 #include "info.h"
 #include "siblings.h"
 #include "trace_open.h"
+#include "trace_source.h"
 #include "units.h"
 
 #define LEAST_COMMAND 16 /* columns of the command line that are always shown */
 
 /* ---- A trace -------------------------------------------------------------------------------- */
-
-static int next_record(void *context, struct vs_record *record)
-{
-	return vs_trace_open_next(context, record);
-}
-
-static int rewind_records(void *context)
-{
-	return vs_reader_rewind(context);
-}
 
 static int check_device(const struct vs_story *story)
 {
@@ -99,7 +90,7 @@ int vs_story_visit(const struct vs_options *options, const char *path, FILE *fil
 
 	if (vs_trace_open_reader(&story.reader, path))
 		return VS_EXIT_FAILED;
-	story.source = (struct vs_source){next_record, rewind_records, story.reader};
+	story.source = vs_trace_source_make(story.reader);
 	/* It is beside the trace, not beside the log that may have been named instead. */
 	if (!options->no_index && vs_trace_open_is_trace(path) > 0)
 		err = vs_trace_index_open(&story.index, path, story.reader);

@@ -708,6 +708,40 @@ int vs_reader_get_file(const struct vs_reader *reader, struct vs_reader_file *fi
 	return 0;
 }
 
+static void survey_events(struct vs_reader_survey *survey, const struct vs_block_header *header,
+			  uint64_t offset)
+{
+	if (!survey->nr_events)
+		survey->first_ns = header->first_time_ns;
+	if (header->last_time_ns > survey->last_ns)
+		survey->last_ns = header->last_time_ns;
+	survey->nr_events += header->nr_records;
+	survey->last_block = (struct vs_reader_block){
+		offset, offset + VS_FORMAT_BLOCK_HEADER_SIZE + header->stored_size,
+		header->payload_crc};
+}
+
+int vs_reader_survey(const struct vs_reader *reader, struct vs_reader_survey *survey)
+{
+	uint8_t bytes[VS_FORMAT_BLOCK_HEADER_SIZE];
+	struct vs_block_header header = {0};
+	uint64_t offset = VS_FORMAT_HEADER_SIZE;
+	int64_t size;
+
+	*survey = (struct vs_reader_survey){0};
+	while (header.kind != VS_BLOCK_END) {
+		size = vs_block_file_read(reader->fd, bytes, sizeof(bytes), offset);
+		if (size < 0)
+			return (int)size;
+		if (size < VS_FORMAT_BLOCK_HEADER_SIZE || vs_block_get_header(bytes, &header))
+			return 0;
+		if (header.kind == VS_BLOCK_EVENTS && header.nr_records)
+			survey_events(survey, &header, offset);
+		offset += VS_FORMAT_BLOCK_HEADER_SIZE + header.stored_size;
+	}
+	return survey->nr_events > 0;
+}
+
 void vs_reader_get_block(const struct vs_reader *reader, struct vs_reader_block *block)
 {
 	const struct vs_block_header *header = &reader->file.header;

@@ -87,12 +87,25 @@ struct vs_reader_file {
 };
 VS_MUST_CHECK int vs_reader_get_file(const struct vs_reader *reader, struct vs_reader_file *file);
 
-/* The block of the file that the last record came from. */
+/*
+ * What the headers of all blocks say: nothing is unpacked, so it is quick and may be wrong. 1, or
+ * 0: the trace has no END block, no events, or a place where there is no block. -VS_ERR_IO. Changes
+ * nothing.
+ */
 struct vs_reader_block {
 	uint64_t offset;
 	uint64_t end; /* where the next one begins */
 	uint32_t payload_crc;
 };
+struct vs_reader_survey {
+	uint64_t first_ns; /* of the first event */
+	uint64_t last_ns;  /* the latest time that a block ends with */
+	uint64_t nr_events;
+	struct vs_reader_block last_block; /* with events */
+};
+VS_MUST_CHECK int vs_reader_survey(const struct vs_reader *reader, struct vs_reader_survey *survey);
+
+/* The block of the file that the last record came from. */
 void vs_reader_get_block(const struct vs_reader *reader, struct vs_reader_block *block);
 
 /*

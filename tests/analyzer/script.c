@@ -25,7 +25,8 @@ void script_init(struct script *script)
 {
 	memset(script, 0, sizeof(*script));
 	script->thread = 1;
-	script->source = (struct vs_source){next_record, rewind_records, script};
+	script->source = (struct vs_source){
+		.next = next_record, .rewind = rewind_records, .context = script};
 }
 
 void script_init_usual(struct script *script)

@@ -37,7 +37,8 @@ static void break_source(struct broken_source *broken, struct script *script, si
 			 int nr_rewinds)
 {
 	*broken = (struct broken_source){script, nr_good, nr_rewinds, {0}};
-	broken->source = (struct vs_source){next_record, rewind_records, broken};
+	broken->source = (struct vs_source){
+		.next = next_record, .rewind = rewind_records, .context = broken};
 }
 
 static void make_few(struct script *script)

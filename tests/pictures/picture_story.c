@@ -57,4 +57,4 @@ static int rewind_records(void *context)
 	return 0;
 }
 
-const struct vs_source picture_story = {next_record, rewind_records, NULL};
+const struct vs_source picture_story = {.next = next_record, .rewind = rewind_records};

@@ -107,7 +107,7 @@ static int rewind_given(void *context)
 /* The map of device 0 after the last record. */
 static void gather_end(struct vs_map_state *map, const struct vs_record *records, size_t nr_records)
 {
-	static const struct vs_source source = {next_given_record, rewind_given, NULL};
+	static const struct vs_source source = {.next = next_given_record, .rewind = rewind_given};
 	struct vs_window window = {0, UINT64_MAX};
 	struct vs_analysis analysis;
 	struct vs_device_state state;

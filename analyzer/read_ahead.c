@@ -1,0 +1,241 @@
+#include "read_ahead.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec.h"
+
+#define NR_BATCHES 4
+
+/* The most that one record can point to: its text, or the frames of a stack. */
+#define TEXT_MAX (VS_CODEC_MAX + VS_STACK_MAX * sizeof(uint64_t))
+
+/*
+ * nr_filled counts batches that the reading thread has handed over, nr_released those that came
+ * back: 0 <= nr_filled - nr_released <= NR_BATCHES. Batch n is in batches[n % NR_BATCHES].
+ */
+struct vs_read_ahead {
+	const struct vs_source *source;
+	struct vs_batch *batches; /* NR_BATCHES */
+	struct vs_record kept;    /* of the next block: it did not belong to the last batch */
+	struct vs_reader_block kept_block;
+	bool has_kept;
+	bool has_thread;
+	pthread_t thread;
+	pthread_mutex_t mutex; /* for what follows */
+	pthread_cond_t changed;
+	uint64_t nr_filled;
+	uint64_t nr_released;
+	bool is_over;    /* the last batch has been handed over */
+	bool is_stopped; /* no more are wanted */
+};
+
+/* ---- A batch: by whoever reads -------------------------------------------------------------- */
+
+static const void *keep_bytes(struct vs_batch *batch, const void *bytes, size_t size)
+{
+	uint8_t *kept = batch->text + batch->text_size;
+
+	if (!size)
+		return bytes;
+	memcpy(kept, bytes, size);
+	batch->text_size += (size + 7) & ~(size_t)7;
+	return kept;
+}
+
+/* What a record points to is its source's until the next one is read: record_fields.def knows. */
+static void keep(struct vs_batch *batch, struct vs_record *record)
+{
+	switch (record->type) {
+#define VS_FIELDS_BEGIN(NAME) case VS_RECORD_##NAME:
+#define VS_FIELDS_END         break;
+#define VS_FIELD(how, member) KEEP_##how(record->member)
+#define KEEP_text(text)       (text).bytes = keep_bytes(batch, (text).bytes, (text).size);
+#define KEEP_short_text(text) KEEP_text(text)
+#define KEEP_frames(stack) \
+	(stack).frames = keep_bytes(batch, (stack).frames, (stack).nr_frames * sizeof(uint64_t));
+#define KEEP_u32(member)
+#define KEEP_u64(member)
+#define KEEP_device(member)
+#define KEEP_flag(member)
+#define KEEP_uuid(member)
+#define KEEP_build_id(member)
+#define KEEP_owner(member)
+#define KEEP_kind(member)
+#define KEEP_change(member)
+#include "record_fields.def"
+#undef VS_FIELDS_BEGIN
+#undef VS_FIELDS_END
+#undef VS_FIELD
+	default:
+		break;
+	}
+}
+
+/* One of another block begins the next batch. */
+static bool belongs(struct vs_read_ahead *ahead, struct vs_batch *batch)
+{
+	struct vs_reader_block block;
+
+	if (!ahead->source->get_block)
+		return true;
+	ahead->source->get_block(ahead->source->context, &block);
+	if (!batch->nr)
+		batch->block = block;
+	if (block.offset == batch->block.offset)
+		return true;
+	ahead->kept_block = block;
+	return false;
+}
+
+/* The first record of a batch may be there already. */
+static void begin_batch(struct vs_read_ahead *ahead, struct vs_batch *batch)
+{
+	batch->nr = 0;
+	batch->text_size = 0;
+	batch->status = 1;
+	batch->block = (struct vs_reader_block){0};
+	if (!ahead->has_kept)
+		return;
+	batch->records[0] = ahead->kept;
+	keep(batch, &batch->records[0]); /* nothing was read since */
+	batch->nr = 1;
+	batch->block = ahead->kept_block;
+	ahead->has_kept = false;
+}
+
+static void fill(struct vs_read_ahead *ahead, struct vs_batch *batch)
+{
+	const struct vs_source *source = ahead->source;
+
+	begin_batch(ahead, batch);
+	while (batch->nr < VS_BATCH_MAX && sizeof(batch->text) - batch->text_size >= TEXT_MAX) {
+		struct vs_record *record = &batch->records[batch->nr];
+
+		batch->status = source->next(source->context, record);
+		if (batch->status <= 0)
+			return;
+		if (!belongs(ahead, batch)) {
+			ahead->kept = *record;
+			ahead->has_kept = true;
+			return;
+		}
+		if (!vs_record_is_event(record->type))
+			keep(batch, record);
+		batch->nr++;
+	}
+}
+
+/* ---- Both threads --------------------------------------------------------------------------- */
+
+static struct vs_batch *get_batch(const struct vs_read_ahead *ahead, uint64_t number)
+{
+	return &ahead->batches[number % NR_BATCHES];
+}
+
+/* The next one; false when there will be none. */
+static bool read_batch(struct vs_read_ahead *ahead)
+{
+	struct vs_batch *batch;
+	bool is_wanted;
+
+	pthread_mutex_lock(&ahead->mutex);
+	while (!ahead->is_stopped && ahead->nr_filled - ahead->nr_released == NR_BATCHES)
+		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+	is_wanted = !ahead->is_stopped;
+	batch = get_batch(ahead, ahead->nr_filled);
+	pthread_mutex_unlock(&ahead->mutex);
+	if (!is_wanted)
+		return false;
+	fill(ahead, batch);
+	pthread_mutex_lock(&ahead->mutex);
+	ahead->nr_filled++;
+	ahead->is_over = batch->status <= 0;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->mutex);
+	return batch->status > 0;
+}
+
+static void *run(void *context)
+{
+	while (read_batch(context))
+		;
+	return NULL;
+}
+
+/* Signals are for the thread that has begun all this. */
+static bool start_thread(struct vs_read_ahead *ahead)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	if (pthread_sigmask(SIG_SETMASK, &all, &before))
+		return false;
+	err = pthread_create(&ahead->thread, NULL, run, ahead);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return !err;
+}
+
+int vs_read_ahead_start(struct vs_read_ahead **out, const struct vs_source *source)
+{
+	struct vs_read_ahead *ahead = calloc(1, sizeof(*ahead));
+
+	if (!ahead)
+		return -VS_ERR_NO_MEMORY;
+	ahead->batches = malloc(NR_BATCHES * sizeof(*ahead->batches));
+	if (!ahead->batches) {
+		free(ahead);
+		return -VS_ERR_NO_MEMORY;
+	}
+	ahead->source = source;
+	pthread_mutex_init(&ahead->mutex, NULL);
+	pthread_cond_init(&ahead->changed, NULL);
+	ahead->has_thread = source->get_block && start_thread(ahead);
+	*out = ahead;
+	return 0;
+}
+
+const struct vs_batch *vs_read_ahead_get(struct vs_read_ahead *ahead, uint32_t number)
+{
+	const struct vs_batch *batch;
+
+	/* At most two are ever asked for, so there is room for the one that is read here. */
+	while (!ahead->has_thread && !ahead->is_over &&
+	       ahead->nr_filled - ahead->nr_released <= number)
+		read_batch(ahead);
+	pthread_mutex_lock(&ahead->mutex);
+	while (!ahead->is_over && ahead->nr_filled - ahead->nr_released <= number)
+		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+	batch = ahead->nr_filled - ahead->nr_released > number
+			? get_batch(ahead, ahead->nr_released + number)
+			: NULL;
+	pthread_mutex_unlock(&ahead->mutex);
+	return batch;
+}
+
+void vs_read_ahead_release(struct vs_read_ahead *ahead)
+{
+	pthread_mutex_lock(&ahead->mutex);
+	ahead->nr_released++;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->mutex);
+}
+
+void vs_read_ahead_stop(struct vs_read_ahead *ahead)
+{
+	if (!ahead)
+		return;
+	pthread_mutex_lock(&ahead->mutex);
+	ahead->is_stopped = true;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->mutex);
+	if (ahead->has_thread)
+		pthread_join(ahead->thread, NULL);
+	pthread_cond_destroy(&ahead->changed);
+	pthread_mutex_destroy(&ahead->mutex);
+	free(ahead->batches);
+	free(ahead);
+}

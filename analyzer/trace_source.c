@@ -1,0 +1,45 @@
+#include "trace_source.h"
+
+#include "info.h"
+#include "trace_open.h"
+
+static int next_record(void *context, struct vs_record *record)
+{
+	return vs_trace_open_next(context, record);
+}
+
+static int rewind_records(void *context)
+{
+	return vs_reader_rewind(context);
+}
+
+static void get_block(void *context, struct vs_reader_block *block)
+{
+	vs_reader_get_block(context, block);
+}
+
+/* Programs that mark their steps or phases do so up to the end. */
+static int guess(void *context, struct vs_source_extent *extent)
+{
+	struct vs_reader *reader = context;
+	struct vs_reader_survey survey;
+	struct vs_record record;
+	int got = vs_reader_survey(reader, &survey);
+
+	/* One that was made smaller while it was written does not begin with its events. */
+	if (got <= 0 || vs_reader_get_info(reader, VS_INFO_MAX_SIZE))
+		return 0;
+	*extent = (struct vs_source_extent){.first_ns = survey.first_ns, .now_ns = survey.last_ns};
+	if (vs_reader_seek(reader, &survey.last_block, survey.last_block.end))
+		return 0;
+	while ((got = vs_reader_next(reader, &record)) > 0) {
+		extent->has_steps |= record.type == VS_RECORD_STEP;
+		extent->has_phases |= record.type == VS_RECORD_PHASE_PUSH;
+	}
+	return !got;
+}
+
+struct vs_source vs_trace_source_make(struct vs_reader *reader)
+{
+	return (struct vs_source){next_record, rewind_records, reader, get_block, guess};
+}

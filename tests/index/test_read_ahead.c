@@ -1,0 +1,274 @@
+/* What another thread reads is what one would have read oneself. */
+#include "read_ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "index_trace.h"
+#include "long_trace.h"
+#include "random_script.h"
+#include "reader.h"
+#include "scratch.h"
+#include "script.h"
+#include "trace_source.h"
+
+#define NR_SEEDS 40
+
+static int make_traces(void **state)
+{
+	if (vs_scratch_enter(state))
+		return -1;
+	return long_trace_write("long.vscope", 200000);
+}
+
+static struct vs_reader *open_trace(const char *path)
+{
+	struct vs_reader *reader;
+
+	assert_int_equal(vs_reader_open(&reader, path), 0);
+	return reader;
+}
+
+/* As bytes, with all that it points to. */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+
+	while (size--)
+		hash = (hash ^ *at++) * 0x100000001b3;
+	return hash;
+}
+
+static uint64_t hash_record(uint64_t hash, const struct vs_record *record)
+{
+	hash = hash_bytes(hash, &record->type, sizeof(record->type));
+	hash = hash_bytes(hash, &record->time_ns, sizeof(record->time_ns));
+	hash = hash_bytes(hash, &record->thread, sizeof(record->thread));
+	switch (record->type) {
+	case VS_RECORD_NAME:
+		return hash_bytes(hash, record->name.text.bytes, record->name.text.size);
+	case VS_RECORD_MODULE:
+		return hash_bytes(hash, record->module.path.bytes, record->module.path.size);
+	case VS_RECORD_POOL:
+		return hash_bytes(hash, record->pool.name.bytes, record->pool.name.size);
+	case VS_RECORD_DEVICE:
+		return hash_bytes(hash, record->device.name.bytes, record->device.name.size);
+	case VS_RECORD_STACK:
+		return hash_bytes(hash, record->stack.frames,
+				  record->stack.nr_frames * sizeof(uint64_t));
+	case VS_RECORD_ALLOC:
+		return hash_bytes(hash, &record->alloc.address, sizeof(uint64_t));
+	case VS_RECORD_BLOCK_ALLOC:
+		return hash_bytes(hash, &record->block_alloc.size, sizeof(uint64_t));
+	case VS_RECORD_BLOCK_FREE:
+		return hash_bytes(hash, &record->block_free.address, sizeof(uint64_t));
+	default:
+		return hash;
+	}
+}
+
+struct sum {
+	uint64_t nr;
+	uint64_t hash;
+	uint64_t blocks; /* where they came from */
+};
+
+static struct sum read_directly(const struct vs_source *source)
+{
+	struct vs_record record;
+	struct sum sum = {0};
+
+	while (source->next(source->context, &record) > 0) {
+		struct vs_reader_block block = {0};
+
+		if (source->get_block)
+			source->get_block(source->context, &block);
+		sum.nr++;
+		sum.hash = hash_record(sum.hash, &record);
+		sum.blocks = hash_bytes(sum.blocks, &block.offset, sizeof(block.offset));
+	}
+	return sum;
+}
+
+static struct sum read_batches(const struct vs_source *source)
+{
+	const struct vs_batch *batch;
+	struct vs_read_ahead *ahead;
+	struct sum sum = {0};
+	int status;
+
+	assert_int_equal(vs_read_ahead_start(&ahead, source), 0);
+	do {
+		batch = vs_read_ahead_get(ahead, 0);
+		assert_non_null(batch);
+		for (uint32_t i = 0; i < batch->nr; i++) {
+			sum.nr++;
+			sum.hash = hash_record(sum.hash, &batch->records[i]);
+			sum.blocks = hash_bytes(sum.blocks, &batch->block.offset,
+						sizeof(batch->block.offset));
+		}
+		status = batch->status;
+		/* What is behind it does not go away by being looked at. */
+		if (status > 0)
+			assert_non_null(vs_read_ahead_get(ahead, 1));
+		else
+			assert_null(vs_read_ahead_get(ahead, 1));
+		vs_read_ahead_release(ahead);
+	} while (status > 0);
+	assert_null(vs_read_ahead_get(ahead, 0));
+	vs_read_ahead_stop(ahead);
+	return sum;
+}
+
+static void assert_same_sum(struct sum one, struct sum other)
+{
+	assert_int_equal(one.nr, other.nr);
+	assert_int_equal(one.hash, other.hash);
+	assert_int_equal(one.blocks, other.blocks);
+}
+
+static void check_trace(const char *path)
+{
+	struct vs_reader *reader = open_trace(path);
+	struct vs_source source = vs_trace_source_make(reader);
+	struct sum direct = read_directly(&source);
+
+	assert_true(direct.nr > 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(source.rewind(source.context), 0);
+		assert_same_sum(read_batches(&source), direct);
+	}
+	vs_reader_close(reader);
+}
+
+static void test_long_trace_comes_as_it_is(void **state)
+{
+	(void)state;
+	check_trace("long.vscope");
+}
+
+static void test_definitions_among_events_come_as_they_are(void **state)
+{
+	(void)state;
+	for (unsigned int seed = 1; seed <= NR_SEEDS; seed++) {
+		struct script script;
+
+		random_script_make(&script, seed, 3000);
+		index_trace_write(&script, "random.vscope", 1 + seed * 7);
+		check_trace("random.vscope");
+		script_fini(&script);
+	}
+}
+
+static void test_source_that_is_no_file_is_read_in_batches_too(void **state)
+{
+	struct script script;
+	struct sum direct;
+
+	(void)state;
+	random_script_make(&script, 5, 5000);
+	direct = read_directly(&script.source);
+	assert_int_equal(script.source.rewind(&script), 0);
+	assert_same_sum(read_batches(&script.source), direct);
+	script_fini(&script);
+}
+
+static void test_source_can_be_used_again_after_a_stop_in_the_middle(void **state)
+{
+	struct vs_reader *reader = open_trace("long.vscope");
+	struct vs_source source = vs_trace_source_make(reader);
+	struct sum direct = read_directly(&source);
+
+	(void)state;
+	for (unsigned int nr = 0; nr < 12; nr++) {
+		struct vs_read_ahead *ahead;
+
+		assert_int_equal(source.rewind(source.context), 0);
+		assert_int_equal(vs_read_ahead_start(&ahead, &source), 0);
+		for (unsigned int i = 0; i < nr; i++) {
+			assert_non_null(vs_read_ahead_get(ahead, 0));
+			vs_read_ahead_release(ahead);
+		}
+		vs_read_ahead_stop(ahead);
+	}
+	assert_int_equal(source.rewind(source.context), 0);
+	assert_same_sum(read_batches(&source), direct);
+	vs_reader_close(reader);
+}
+
+static int fail_at_once(void *context, struct vs_record *record)
+{
+	(void)context;
+	(void)record;
+	return -VS_ERR_IO;
+}
+
+static void test_error_comes_behind_what_was_read(void **state)
+{
+	struct vs_source source = {.next = fail_at_once};
+	const struct vs_batch *batch;
+	struct vs_read_ahead *ahead;
+
+	(void)state;
+	assert_int_equal(vs_read_ahead_start(&ahead, &source), 0);
+	batch = vs_read_ahead_get(ahead, 0);
+	assert_int_equal(batch->nr, 0);
+	assert_int_equal(batch->status, -VS_ERR_IO);
+	vs_read_ahead_release(ahead);
+	assert_null(vs_read_ahead_get(ahead, 0));
+	vs_read_ahead_stop(ahead);
+}
+
+/* ---- trace_source.c, vs_reader_survey ------------------------------------------------------- */
+
+static void test_extent_is_guessed_from_headers(void **state)
+{
+	struct vs_reader *reader = open_trace("long.vscope");
+	struct vs_source source = vs_trace_source_make(reader);
+	struct vs_source_extent extent;
+	struct vs_record record;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+
+	(void)state;
+	assert_int_equal(source.guess(source.context, &extent), 1);
+	assert_true(extent.has_steps && extent.has_phases);
+	assert_int_equal(source.rewind(source.context), 0);
+	while (source.next(source.context, &record) > 0) {
+		if (!vs_record_is_event(record.type))
+			continue;
+		first_ns = record.time_ns < first_ns ? record.time_ns : first_ns;
+		last_ns = record.time_ns > last_ns ? record.time_ns : last_ns;
+	}
+	assert_int_equal(extent.first_ns, first_ns);
+	assert_int_equal(extent.now_ns, last_ns);
+	vs_reader_close(reader);
+}
+
+static void test_nothing_is_guessed_of_a_trace_that_is_cut(void **state)
+{
+	struct vs_reader *reader;
+	struct vs_source source;
+	struct vs_source_extent extent;
+
+	(void)state;
+	assert_int_equal(system("head -c 100000 long.vscope > cut.vscope"), 0);
+	reader = open_trace("cut.vscope");
+	source = vs_trace_source_make(reader);
+	assert_int_equal(source.guess(source.context, &extent), 0);
+	vs_reader_close(reader);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_long_trace_comes_as_it_is),
+		cmocka_unit_test(test_definitions_among_events_come_as_they_are),
+		cmocka_unit_test(test_source_that_is_no_file_is_read_in_batches_too),
+		cmocka_unit_test(test_source_can_be_used_again_after_a_stop_in_the_middle),
+		cmocka_unit_test(test_error_comes_behind_what_was_read),
+		cmocka_unit_test(test_extent_is_guessed_from_headers),
+		cmocka_unit_test(test_nothing_is_guessed_of_a_trace_that_is_cut),
+	};
+
+	return cmocka_run_group_tests(tests, make_traces, vs_scratch_leave);
+}
