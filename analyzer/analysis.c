@@ -71,7 +71,7 @@ static int add_batch(struct pass *pass, const struct vs_batch *batch)
 	int err = 0;
 
 	for (i = 0; i < batch->nr && !err; i++) {
-		if (replay->expected)
+		if (replay->expected && vs_foresight_is_needed(&batch->records[i]))
 			vs_foresight_look(replay, pass->ahead, batch, i);
 		if (pass->writer)
 			vs_index_writer_enter(pass->writer, &batch->records[i], &batch->block);
@@ -301,7 +301,8 @@ static int create_measuring(struct vs_analysis *analysis)
 	vs_replay_add_observer(analysis->replay, &analysis->peak.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->counts.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->sites.observer);
-	vs_replay_add_observer(analysis->replay, &analysis->fragmentation.observer);
+	if (!analysis->skips_holes)
+		vs_replay_add_observer(analysis->replay, &analysis->fragmentation.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->retained.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->failures.observer);
 	return 0;
@@ -426,6 +427,8 @@ static int analyse(struct vs_analysis *analysis)
 		return measure(analysis, NULL);
 	if (!index || !is_whole)
 		return learn_and_measure(analysis, is_whole, NULL);
+	/* What it says is for all commands. */
+	analysis->skips_holes = false;
 	vs_index_writer_init(&writer, vs_trace_index_get_reader(index),
 			     vs_trace_index_get_path(index));
 	ret = learn_and_measure(analysis, is_whole, &writer);
@@ -448,16 +451,18 @@ static void init(struct vs_analysis *analysis, const struct vs_source *source,
 int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
 		     const struct vs_window *window)
 {
-	return vs_analysis_init_indexed(analysis, source, window, NULL);
+	return vs_analysis_init_indexed(analysis, source, window, NULL, false);
 }
 
 int vs_analysis_init_indexed(struct vs_analysis *analysis, const struct vs_source *source,
-			     const struct vs_window *window, struct vs_trace_index *index)
+			     const struct vs_window *window, struct vs_trace_index *index,
+			     bool skips_holes)
 {
 	bool has_index = index && vs_trace_index_get(index);
 	int err;
 
 	init(analysis, source, window, index);
+	analysis->skips_holes = skips_holes;
 	err = analyse(analysis);
 	if (err)
 		vs_analysis_fini(analysis);
@@ -465,7 +470,7 @@ int vs_analysis_init_indexed(struct vs_analysis *analysis, const struct vs_sourc
 		return err;
 	/* The index was wrong, or the trace is damaged by now. */
 	vs_trace_index_drop(index);
-	return vs_analysis_init_indexed(analysis, source, window, index);
+	return vs_analysis_init_indexed(analysis, source, window, index, skips_holes);
 }
 
 /* From what the index says of the end. */

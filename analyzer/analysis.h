@@ -44,6 +44,7 @@ struct vs_analysis {
 	struct vs_measure_retained retained;
 	struct vs_failures failures;
 	uint64_t duration_ns; /* time of the last event, of the window or of all */
+	bool skips_holes;     /* `fragmentation` is not measured */
 	bool can_seek;        /* snapshots are of the same states as ours, */
 	uint64_t nr_known; /* after at most so many records: what is adopted later is not known */
 };
@@ -52,11 +53,15 @@ struct vs_analysis {
 VS_MUST_CHECK int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
 				   const struct vs_window *window);
 
-/* The same with an index, of the trace that the source reads; it outlives the analysis, too. */
+/*
+ * The same with an index, of the trace that the source reads; it outlives the analysis, too; NULL:
+ * without. skips_holes: nobody asks for `fragmentation`, which stays empty unless an index is made
+ * on the way.
+ */
 VS_MUST_CHECK int vs_analysis_init_indexed(struct vs_analysis *analysis,
 					   const struct vs_source *source,
 					   const struct vs_window *window,
-					   struct vs_trace_index *index);
+					   struct vs_trace_index *index, bool skips_holes);
 void vs_analysis_fini(struct vs_analysis *analysis);
 
 /*

@@ -76,5 +76,6 @@ const struct vs_command vs_cmd_retained = {
 		"else 16 equal intervals. A site grows if what it has alive at a boundary, and\n"
 		"never gives back later, rises from step to step up to the end.",
 	.takes = VS_TAKES_ANALYSIS & ~(unsigned int)VS_TAKES_AT,
+	.skips_holes = true,
 	.run = run_retained,
 };

@@ -1,6 +1,7 @@
 #ifndef VS_COMMAND_H
 #define VS_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,6 +67,7 @@ struct vs_command {
 	const char *details; /* paragraphs below the options in the help; NULL: none */
 	unsigned int takes;  /* enum vs_takes */
 	enum vs_needs needs;
+	bool skips_holes; /* what it says has nothing to do with fragmentation over time */
 	const struct vs_option *options; /* its own; NULL: none */
 	/* argv[0] is the command's name. Returns enum vs_exit (run: the status of the program). */
 	int (*run)(int argc, char **argv);

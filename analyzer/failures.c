@@ -379,6 +379,10 @@ void vs_failures_init(struct vs_failures *failures)
 {
 	memset(failures, 0, sizeof(*failures));
 	failures->observer.on_record = on_record;
+	failures->observer.records = VS_WANTS(VS_RECORD_ALLOC) | VS_WANTS(VS_RECORD_ALLOC_FAILED) |
+				     VS_WANTS(VS_RECORD_BLOCK_ALLOC) |
+				     VS_WANTS(VS_RECORD_BLOCK_FAILED) |
+				     VS_WANTS(VS_RECORD_BLOCK_FAILED_TEXT);
 	failures->observer.on_end = on_end;
 }
 

@@ -12,9 +12,15 @@
  * pass needs.
  */
 
+/* Whether it gives memory that blocks can be placed in. */
+static inline bool vs_foresight_is_needed(const struct vs_record *record)
+{
+	return record->type == VS_RECORD_ALLOC || record->type == VS_RECORD_RESERVE;
+}
+
 /*
- * Before record number i of the oldest batch is replayed: sets replay->foreseen. May wait for the
- * batch behind it.
+ * Before such a record, number i of the oldest batch, is replayed: sets replay->foreseen. May wait
+ * for the batch behind it.
  */
 void vs_foresight_look(struct vs_replay *replay, struct vs_read_ahead *ahead,
 		       const struct vs_batch *batch, uint32_t i);

@@ -25,12 +25,15 @@ static inline void *vs_grow_array(void *array, size_t *capacity, size_t needed, 
 }
 
 /* Makes room in an array on the heap, which moves. 0 or -VS_ERR_NO_MEMORY. */
-#define VS_GROW(array, capacity, needed)                                                         \
-	__extension__({                                                                          \
-		void *larger_ = vs_grow_array((array), &(capacity), (needed), sizeof(*(array))); \
-		if (larger_)                                                                     \
-			(array) = larger_;                                                       \
-		larger_ ? 0 : -VS_ERR_NO_MEMORY;                                                 \
+#define VS_GROW(array, capacity, needed)                                                           \
+	__extension__({                                                                            \
+		void *larger_ = (array);                                                           \
+		/* Nearly always there is room: that must cost next to nothing. */                 \
+		if (__builtin_expect(!larger_ || (needed) > (capacity), 0))                        \
+			larger_ = vs_grow_array((array), &(capacity), (needed), sizeof(*(array))); \
+		if (larger_)                                                                       \
+			(array) = larger_;                                                         \
+		larger_ ? 0 : -VS_ERR_NO_MEMORY;                                                   \
 	})
 
 #endif

@@ -100,6 +100,11 @@ void vs_measure_peak_init(struct vs_measure_peak *measure)
 	measure->observer.on_change = on_change;
 	measure->observer.changes = VS_WANTS(VS_CHANGE_CHARGED) | VS_WANTS(VS_CHANGE_DISCHARGED);
 	measure->observer.on_record = on_record;
+	/* Nothing rises when something is freed, or told. */
+	measure->observer.records =
+		~(VS_WANTS(VS_RECORD_FREE) | VS_WANTS(VS_RECORD_BLOCK_FREE) |
+		  VS_WANTS(VS_RECORD_PHASE_PUSH) | VS_WANTS(VS_RECORD_PHASE_POP) |
+		  VS_WANTS(VS_RECORD_STEP) | VS_WANTS(VS_RECORD_MARK));
 	measure->observer.on_window = on_window;
 }
 

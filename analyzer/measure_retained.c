@@ -149,7 +149,9 @@ void vs_measure_retained_init(struct vs_measure_retained *measure, enum vs_bound
 	measure->observer.on_change = on_change;
 	measure->observer.changes = VS_WANTS(VS_CHANGE_CHARGED) | VS_WANTS(VS_CHANGE_DISCHARGED);
 	measure->observer.on_record = on_record;
-	measure->observer.before_record = before_record;
+	measure->observer.records = VS_WANTS(VS_RECORD_STEP) | VS_WANTS(VS_RECORD_PHASE_POP);
+	if (unit == VS_BOUNDARY_INTERVALS)
+		measure->observer.before_record = before_record;
 	measure->unit = unit;
 	measure->stride = 1;
 	measure->start_ns = first_ns;

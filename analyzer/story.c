@@ -51,7 +51,7 @@ static int analyse(struct vs_story *story)
 	}
 	if (!ret)
 		ret = vs_analysis_init_indexed(&story->analysis, &story->source, &window,
-					       story->index);
+					       story->index, story->options->command->skips_holes);
 	if (!ret)
 		vs_reader_get_state(story->reader, &story->state);
 	return ret;
