@@ -31,6 +31,13 @@ static inline size_t vs_id_map_get_home(const struct vs_id_map *map, uint64_t id
 	return (size_t)(id * 0x9e3779b97f4a7c15ull >> 32) & (map->nr_slots - 1);
 }
 
+/* Has the processor fetch the slot where that will be looked for. */
+static inline void vs_id_map_fetch(const struct vs_id_map *map, uint64_t id)
+{
+	if (map->nr_slots)
+		__builtin_prefetch(&map->slots[vs_id_map_get_home(map, id)]);
+}
+
 /* NULL when there is none. */
 static inline void *vs_id_map_get(const struct vs_id_map *map, uint64_t id)
 {

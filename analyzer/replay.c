@@ -19,8 +19,10 @@ int vs_replay_create(struct vs_replay **out)
 
 	if (!replay)
 		return -VS_ERR_NO_MEMORY;
-	err = vs_definitions_init(&replay->definitions);
+	replay->gaps = calloc(VS_REPLAY_GAPS, sizeof(replay->gaps[0]));
+	err = replay->gaps ? vs_definitions_init(&replay->definitions) : -VS_ERR_NO_MEMORY;
 	if (err) {
+		free(replay->gaps);
 		free(replay);
 		return err;
 	}
@@ -720,6 +722,49 @@ int vs_replay_add(struct vs_replay *replay, const struct vs_record *record)
 	for (i = 0; i < listeners->nr && !err; i++)
 		err = listeners->observers[i]->on_record(listeners->observers[i], replay, record);
 	return err;
+}
+
+void vs_replay_expect(const struct vs_replay *replay, const struct vs_record *record)
+{
+	if (record->type == VS_RECORD_BLOCK_ALLOC) {
+		vs_id_map_fetch(&replay->definitions.stacks, record->block_alloc.stack);
+		vs_id_map_fetch(&replay->blocks_at, record->block_alloc.address);
+	} else if (record->type == VS_RECORD_BLOCK_FREE) {
+		vs_id_map_fetch(&replay->blocks_at, record->block_free.address);
+	} else if (record->type == VS_RECORD_ALLOC) {
+		vs_id_map_fetch(&replay->definitions.stacks, record->alloc.stack);
+		vs_id_map_fetch(&replay->regions_at, record->alloc.address);
+	} else if (record->type == VS_RECORD_FREE) {
+		vs_id_map_fetch(&replay->regions_at, record->free.address);
+	}
+}
+
+static void fetch_item(const struct vs_id_map *map, uint64_t address)
+{
+	const char *item = vs_id_map_get(map, address);
+
+	/* Its range, and what it counts. */
+	if (item) {
+		__builtin_prefetch(item);
+		__builtin_prefetch(item + 64);
+		__builtin_prefetch(item + 128);
+	}
+}
+
+void vs_replay_expect_soon(const struct vs_replay *replay, const struct vs_record *record)
+{
+	uint32_t stack = VS_NO_ID;
+
+	if (record->type == VS_RECORD_BLOCK_FREE)
+		fetch_item(&replay->blocks_at, record->block_free.address);
+	else if (record->type == VS_RECORD_FREE)
+		fetch_item(&replay->regions_at, record->free.address);
+	else if (record->type == VS_RECORD_BLOCK_ALLOC)
+		stack = record->block_alloc.stack;
+	else if (record->type == VS_RECORD_ALLOC)
+		stack = record->alloc.stack;
+	if (stack != VS_NO_ID)
+		__builtin_prefetch(vs_definitions_get_site(&replay->definitions, stack));
 }
 
 int vs_replay_end(struct vs_replay *replay)

@@ -233,6 +233,17 @@ struct vs_replay_counters {
 	uint64_t nr_unmatched_frees;
 };
 
+/*
+ * Where a block was that went: allocators give its address out again, and then its neighbours need
+ * not be searched. They may have changed since: whoever uses this makes sure.
+ */
+struct vs_replay_gap {
+	uint64_t base;
+	struct vs_range *before;
+	struct vs_range *next;
+};
+#define VS_REPLAY_GAPS 2048 /* a power of two */
+
 struct vs_replay {
 	struct vs_definitions definitions;
 	struct vs_id_map devices_by_ordinal;
@@ -259,6 +270,7 @@ struct vs_replay {
 	size_t nr_slabs;
 	size_t slabs_capacity;
 	struct vs_item *spare_items; /* by next_held */
+	struct vs_replay_gap *gaps;  /* VS_REPLAY_GAPS of them, by their bases */
 	struct vs_item *last_parent; /* in regions: where the latest block was placed, or NULL */
 	struct vs_replay_thread *last_thread; /* of the latest event, or NULL */
 	struct vs_id_map threads;             /* struct vs_replay_thread */
@@ -304,6 +316,11 @@ void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observ
 void vs_replay_mute(struct vs_replay *replay);
 
 VS_MUST_CHECK int vs_replay_add(struct vs_replay *replay, const struct vs_record *record);
+
+/* A record that comes soon, after about eight others and after about four: has the processor fetch
+ * what it will be about. Changes nothing. */
+void vs_replay_expect(const struct vs_replay *replay, const struct vs_record *record);
+void vs_replay_expect_soon(const struct vs_replay *replay, const struct vs_record *record);
 
 /* No record follows: observers get on_end. What is alive stays as it is. */
 VS_MUST_CHECK int vs_replay_end(struct vs_replay *replay);

@@ -15,6 +15,28 @@ static bool is_orphan(const struct vs_item *item)
 }
 
 /*
+ * The first block of an item that ends behind base, or NULL. Where one went its neighbours are
+ * known, if those are still there: one below base and one above it, with nothing between them. (An
+ * item that is alive in this tree says so by its parent; one that went has none.)
+ */
+static struct vs_range *find_next(const struct vs_replay *replay, const struct vs_item *item,
+				  uint64_t base)
+{
+	const struct vs_replay_gap *gap = vs_replay_items_get_gap(replay, base);
+	struct vs_range *next = gap->next, *before = gap->before;
+
+	if (gap->base != base)
+		return vs_range_tree_find_from(&item->blocks, base);
+	if (next && vs_replay_items_of(next)->parent == item && next->base > base &&
+	    (!next->before || vs_range_end(next->before) <= base))
+		return next;
+	if (before && vs_replay_items_of(before)->parent == item && vs_range_end(before) <= base &&
+	    (!before->next || before->next->base > base))
+		return before->next;
+	return vs_range_tree_find_from(&item->blocks, base);
+}
+
+/*
  * The innermost thing that holds [base, end) and is not a block of the same pool; *next is the
  * first of its blocks that ends behind base, or NULL.
  */
@@ -37,7 +59,7 @@ static struct vs_item *find_parent(struct vs_replay *replay, uint32_t pool, uint
 		parent = item;
 		if (!depth)
 			replay->last_parent = item;
-		*next = range = vs_range_tree_find_from(&item->blocks, base);
+		*next = range = find_next(replay, item, base);
 		item = range && range->base <= base ? vs_replay_items_of(range) : NULL;
 	}
 	return parent;

@@ -55,6 +55,7 @@ void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item)
 		item->held = block->next_held;
 		vs_replay_items_destroy(replay, block);
 	}
+	item->parent = NULL; /* so that nobody takes it for a neighbour */
 	item->next_held = replay->spare_items;
 	replay->spare_items = item;
 }
@@ -66,6 +67,7 @@ void vs_replay_items_fini(struct vs_replay *replay)
 	for (i = 0; i < replay->nr_slabs; i++)
 		free(replay->slabs[i]);
 	free(replay->slabs);
+	free(replay->gaps);
 	vs_id_map_fini(&replay->arrays);
 	vs_id_map_fini(&replay->handles);
 	vs_id_map_fini(&replay->regions_at);
@@ -352,6 +354,9 @@ static void displace(struct vs_replay *replay, struct vs_item *item)
 		vs_id_map_remove_value(map, item->range.base, item);
 	if (replay->last_parent == item)
 		replay->last_parent = NULL;
+	if (item->parent)
+		*vs_replay_items_get_gap(replay, item->range.base) = (struct vs_replay_gap){
+			item->range.base, item->range.before, item->range.next};
 	vs_range_tree_remove(get_tree(replay, item), &item->range);
 }
 

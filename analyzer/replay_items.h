@@ -54,6 +54,13 @@ void vs_replay_items_fini(struct vs_replay *replay);
 VS_MUST_CHECK int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
 				       struct vs_item **item);
 
+/* The place of an address among the gaps. */
+static inline struct vs_replay_gap *vs_replay_items_get_gap(const struct vs_replay *replay,
+							    uint64_t base)
+{
+	return &replay->gaps[(base * 0x9e3779b97f4a7c15ull >> 40) & (VS_REPLAY_GAPS - 1)];
+}
+
 /* How many addresses an item takes. base: below UINT64_MAX. */
 uint64_t vs_replay_items_get_extent(uint64_t base, uint64_t size);
 

@@ -10,7 +10,7 @@
 #define SIZE_OF(name, bytes)                                                \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct name) == bytes, \
 		       "struct " #name " has changed: what is in snapshots?")
-SIZE_OF(vs_replay, 10832);
+SIZE_OF(vs_replay, 10840);
 SIZE_OF(vs_replay_counters, 48);
 SIZE_OF(vs_replay_device, 112);
 SIZE_OF(vs_replay_pool, 88);
