@@ -84,9 +84,10 @@ class Command:
 class Result:
     """What one run took, with its words: "name number..." lines on its standard output."""
 
-    def __init__(self, wall_ns, cpu_ns, output):
+    def __init__(self, wall_ns, cpu_ns, rss_mib, output):
         self.wall_ns = wall_ns
         self.cpu_ns = cpu_ns
+        self.rss_mib = rss_mib
         self.output = output
 
     def rows(self, name):
@@ -115,7 +116,8 @@ def run(command):
         if process.returncode:
             raise BenchError(f"{' '.join(command.arguments)}: status {process.returncode}\n"
                              + errors.read())
-    return Result(wall_ns, int((usage.ru_utime + usage.ru_stime) * 1e9), output)
+    return Result(wall_ns, int((usage.ru_utime + usage.ru_stime) * 1e9),
+                  usage.ru_maxrss / 1024, output)
 
 
 def measure(commands, nr_rounds):

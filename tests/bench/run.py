@@ -14,6 +14,7 @@ import tempfile
 import page
 from against_heaptrack import measure_bytes, measure_pairs
 from against_torch import measure_torch
+from analyzer_parts import measure_analyzer, measure_long, measure_report
 from measuring import Bench, BenchError, NotBuilt
 from recorder_parts import (measure_drain, measure_instructions, measure_python, measure_record,
                             measure_rss, measure_stack, put_programs)
@@ -30,6 +31,9 @@ PARTS = {
     "instructions": measure_instructions,
     "python": measure_python,
     "torch": measure_torch,
+    "analyzer": measure_analyzer,
+    "report": measure_report,
+    "long": measure_long,
     "softgpu": put_programs("bench_softgpu"),
 }
 
