@@ -4,8 +4,13 @@
 
 #include "foresight.h"
 #include "index_writer.h"
+#include "progress.h"
 #include "read_ahead.h"
 #include "totals.h"
+
+/* So many records before its turn, what a record is about is fetched; first where to look. */
+#define FAR  8
+#define NEAR 4
 
 /* What must be known before the second pass, of a replay after the last record. */
 struct extent {
@@ -45,16 +50,24 @@ static int run_window(const struct vs_source *source, const struct vs_window *wi
 		      struct vs_replay *replay)
 {
 	struct vs_record record;
-	int got, err;
+	struct vs_reader_block block;
+	uint32_t nr = 0;
+	int got, err = 0;
 
-	while ((got = source->next(source->context, &record)) > 0) {
+	vs_progress_begin(source->get_block ? source->size : 0);
+	while (!err && (got = source->next(source->context, &record)) > 0) {
 		if (vs_replay_is_event(&record) && record.time_ns > window->to_ns)
 			break;
 		err = vs_replay_add(replay, &record);
-		if (err)
-			return err;
+		if (++nr % VS_BATCH_MAX || !source->get_block)
+			continue;
+		source->get_block(source->context, &block);
+		vs_progress_set(block.offset);
 	}
-	return got < 0 ? got : vs_replay_end(replay);
+	vs_progress_end();
+	if (err || got < 0)
+		return err ? err : got;
+	return vs_replay_end(replay);
 }
 
 /* All records, which another thread reads meanwhile, and who else wants to know of them. */
@@ -71,6 +84,10 @@ static int add_batch(struct pass *pass, const struct vs_batch *batch)
 	int err = 0;
 
 	for (i = 0; i < batch->nr && !err; i++) {
+		if (i + FAR < batch->nr)
+			vs_replay_expect(replay, &batch->records[i + FAR]);
+		if (i + NEAR < batch->nr)
+			vs_replay_expect_soon(replay, &batch->records[i + NEAR]);
 		if (replay->expected && vs_foresight_is_needed(&batch->records[i]))
 			vs_foresight_look(replay, pass->ahead, batch, i);
 		if (pass->writer)
@@ -89,9 +106,11 @@ static int run_all(const struct vs_source *source, struct vs_replay *replay,
 	const struct vs_batch *batch;
 	int status = 1, err = vs_read_ahead_start(&pass.ahead, source);
 
+	vs_progress_begin(source->size);
 	while (!err && status > 0) {
 		batch = vs_read_ahead_get(pass.ahead, 0);
 		status = batch->status;
+		vs_progress_set(batch->block.offset);
 		err = add_batch(&pass, batch);
 		vs_read_ahead_release(pass.ahead);
 		/* A second pass is needed, for which this one finds out what is adopted. */
@@ -99,6 +118,7 @@ static int run_all(const struct vs_source *source, struct vs_replay *replay,
 			vs_replay_mute(replay);
 	}
 	vs_read_ahead_stop(pass.ahead);
+	vs_progress_end();
 	if (writer)
 		vs_index_writer_end_pass(writer);
 	if (!err)

@@ -6,6 +6,7 @@
 #include "heatmap_csv.h"
 #include "heatmap_gather.h"
 #include "options.h"
+#include "progress.h"
 #include "story.h"
 #include "trace_open.h"
 #include "trace_source.h"
@@ -39,7 +40,7 @@ const struct vs_command vs_cmd_heatmap = {
 		"live, amber is held by a pool but free: the holes. Failed allocations are marked with\n"
 		"what was asked for. Without --device: the device that ran out of memory, or else the\n"
 		"one that held most.",
-	.takes = VS_TAKES_DEVICE | VS_TAKES_RANGE | VS_TAKES_TRACE,
+	.takes = VS_TAKES_DEVICE | VS_TAKES_RANGE | VS_TAKES_TRACE | VS_TAKES_QUIET,
 	.options = own_options,
 	.run = run_heatmap,
 };
@@ -132,7 +133,7 @@ static char *copy_command(struct vs_reader *reader, const char *path)
 }
 
 static int draw(const char *path, const struct vs_heatmap_request *request, const char *output,
-		bool is_dark)
+		bool is_dark, bool is_quiet)
 {
 	struct vs_source source;
 	struct vs_heatmap heatmap;
@@ -144,6 +145,7 @@ static int draw(const char *path, const struct vs_heatmap_request *request, cons
 	if (err)
 		return VS_EXIT_FAILED;
 	source = vs_trace_source_make(reader);
+	vs_progress_enable(path, is_quiet);
 	err = vs_heatmap_gather_cells(&heatmap, &source, request);
 	heatmap.program = copy_command(reader, path);
 	status = err ? fail_gather(path, request, err)
@@ -172,5 +174,6 @@ static int run_heatmap(int argc, char **argv)
 					     "'%s' must end in .png, .svg, .pdf or .csv", output);
 	if (!make_request(&options, format, &request, &status))
 		return status;
-	return draw(options.traces[0], &request, output, options.own[OWN_DARK] != NULL);
+	return draw(options.traces[0], &request, output, options.own[OWN_DARK] != NULL,
+		    options.quiet);
 }

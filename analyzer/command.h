@@ -37,11 +37,12 @@ enum vs_takes {
 	VS_TAKES_INDEX = 1 << 11, /* --no-index */
 	VS_TAKES_NOTHING = 1 << 12, /* its words may be left out, and it looks itself */
 	VS_TAKES_STDERR = 1 << 13,  /* it prints there: width and colour are those of stderr */
+	VS_TAKES_QUIET = 1 << 14,   /* it shows its progress: --quiet */
 
 	/* What DESIGN promises for every analysis command. */
 	VS_TAKES_ANALYSIS = VS_TAKES_JSON | VS_TAKES_DEVICE | VS_TAKES_AT | VS_TAKES_RANGE |
 			    VS_TAKES_TOP | VS_TAKES_ASCII | VS_TAKES_COLOR | VS_TAKES_TRACES |
-			    VS_TAKES_INDEX,
+			    VS_TAKES_INDEX | VS_TAKES_QUIET,
 };
 
 /* How much of a trace an analysis command looks at. */

@@ -11,6 +11,7 @@
 #include <cairo-svg.h>
 
 #include "grow.h"
+#include "interrupt.h"
 
 struct bytes {
 	unsigned char *data;
@@ -89,14 +90,17 @@ static int make_picture(enum vs_page_format format, int width, int height, vs_dr
 static int write_file(const char *path, const struct bytes *bytes)
 {
 	FILE *file = fopen(path, "we");
-	bool is_written;
+	bool is_written, is_closed;
 	int saved;
 
 	if (!file)
 		return -VS_ERR_IO;
+	vs_interrupt_guard_file(path);
 	is_written = fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
 	saved = errno;
-	if (fclose(file) == 0 && is_written)
+	is_closed = fclose(file) == 0;
+	vs_interrupt_release_file();
+	if (is_closed && is_written)
 		return 0;
 	if (!is_written)
 		errno = saved;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "interrupt.h"
+
 static uint64_t get_time(const struct vs_heatmap *heatmap, size_t column)
 {
 	uint64_t ns = (uint64_t)column * heatmap->column_ticks << heatmap->tick_shift;
@@ -40,14 +42,18 @@ int vs_heatmap_csv_put(const struct vs_heatmap *heatmap, FILE *file)
 int vs_heatmap_csv_write(const struct vs_heatmap *heatmap, const char *path)
 {
 	FILE *file = fopen(path, "we");
+	bool is_closed;
 	int err;
 	int saved;
 
 	if (!file)
 		return -VS_ERR_IO;
+	vs_interrupt_guard_file(path);
 	err = vs_heatmap_csv_put(heatmap, file);
 	saved = errno;
-	if (fclose(file) != 0 && !err)
+	is_closed = fclose(file) == 0;
+	vs_interrupt_release_file();
+	if (!is_closed && !err)
 		return -VS_ERR_IO;
 	errno = saved;
 	return err;

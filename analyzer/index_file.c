@@ -11,6 +11,7 @@
 #include "block_file.h"
 #include "crc32.h"
 #include "info.h"
+#include "interrupt.h"
 
 #define HEADER_SIZE VS_INDEX_FILE_HEADER_SIZE
 #define MAGIC       "VSINDX\r\n"
@@ -152,7 +153,7 @@ static int write_file(const char *path, uint32_t mode, const struct vs_pack *fro
 	if (asprintf(&name, "%s.XXXXXX", path) < 0)
 		return -VS_ERR_NO_MEMORY;
 	err = -VS_ERR_IO;
-	fd = mkostemp(name, O_CLOEXEC);
+	fd = vs_interrupt_make_file(name);
 	if (fd < 0)
 		goto free_name;
 	err = write_all(fd, front->bytes, front->size);
@@ -166,6 +167,7 @@ static int write_file(const char *path, uint32_t mode, const struct vs_pack *fro
 		err = -VS_ERR_IO;
 	if (err)
 		unlink(name);
+	vs_interrupt_release_file();
 free_name:
 	free(name);
 	return err;

@@ -10,6 +10,7 @@
 #include "crc32.h"
 #include "grow.h"
 #include "index_file.h"
+#include "interrupt.h"
 #include "snapshot.h"
 
 struct vs_index_plan vs_index_writer_plan = {.interval = 500000, .share = 10};
@@ -120,9 +121,10 @@ static int open_spool(struct vs_index_writer *writer)
 		return -VS_ERR_NO_MEMORY;
 	/* A limit on the size of files is no reason to die for an index. */
 	signal(SIGXFSZ, SIG_IGN);
-	writer->spool_fd = mkostemp(name, O_CLOEXEC);
+	writer->spool_fd = vs_interrupt_make_file(name);
 	if (writer->spool_fd >= 0)
 		unlink(name);
+	vs_interrupt_release_file();
 	free(name);
 	return writer->spool_fd < 0 ? -VS_ERR_IO : 0;
 }

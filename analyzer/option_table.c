@@ -32,6 +32,13 @@ static int set_no_index(struct vs_options *options, const char *value)
 	return 0;
 }
 
+static int set_quiet(struct vs_options *options, const char *value)
+{
+	(void)value;
+	options->quiet = true;
+	return 0;
+}
+
 static int set_number(uint32_t *number, const char *value, uint64_t least)
 {
 	uint64_t got;
@@ -133,6 +140,10 @@ const struct vs_shared_option vs_option_table[] = {
 	{VS_TAKES_INDEX,
 	 {"no-index", 0, NULL, "neither use nor write TRACE.index, which saves time"},
 	 set_no_index,
+	 NULL},
+	{VS_TAKES_QUIET,
+	 {"quiet", 'q', NULL, "no line of progress on the terminal"},
+	 set_quiet,
 	 NULL},
 	{VS_TAKES_ASCII, {"ascii", 0, NULL, "no characters but ASCII"}, set_ascii, NULL},
 	{VS_TAKES_COLOR,

@@ -30,6 +30,7 @@ struct vs_options {
 	bool ascii; /* nothing but ASCII */
 	bool run;   /* the other traces of the run as well */
 	bool no_index;
+	bool quiet; /* no progress */
 	bool color; /* --color resolved: auto is "stdout is a terminal that can, no NO_COLOR" */
 	uint32_t device; /* VS_OPTIONS_ANY_DEVICE: all */
 	enum vs_at at;

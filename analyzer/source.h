@@ -22,6 +22,7 @@ struct vs_source {
 	int (*next)(void *context, struct vs_record *record);
 	int (*rewind)(void *context);
 	void *context;
+	uint64_t size; /* bytes of the file, 0: there is none */
 
 	/* Which block of the file the last record came from. */
 	void (*get_block)(void *context, struct vs_reader_block *block);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "info.h"
+#include "progress.h"
 #include "siblings.h"
 #include "trace_open.h"
 #include "trace_source.h"
@@ -90,6 +91,7 @@ int vs_story_visit(const struct vs_options *options, const char *path, FILE *fil
 
 	if (vs_trace_open_reader(&story.reader, path))
 		return VS_EXIT_FAILED;
+	vs_progress_enable(path, options->quiet);
 	story.source = vs_trace_source_make(story.reader);
 	/* It is beside the trace, not beside the log that may have been named instead. */
 	if (!options->no_index && vs_trace_open_is_trace(path) > 0)

@@ -41,5 +41,14 @@ static int guess(void *context, struct vs_source_extent *extent)
 
 struct vs_source vs_trace_source_make(struct vs_reader *reader)
 {
-	return (struct vs_source){next_record, rewind_records, reader, get_block, guess};
+	struct vs_reader_file file = {0};
+	struct vs_source source = {.next = next_record,
+				   .rewind = rewind_records,
+				   .context = reader,
+				   .get_block = get_block,
+				   .guess = guess};
+
+	if (!vs_reader_get_file(reader, &file))
+		source.size = file.size;
+	return source;
 }
