@@ -22,8 +22,9 @@
  *	3  up to an instant, when the state at that instant is asked for
  *
  * An index of the trace (trace_index.h) knows what the first pass finds out, and shortens the
- * others: they begin with a snapshot near the window, or near the instant. When there is none yet,
- * and all of the trace is read, the first two passes make one.
+ * others: they begin with a snapshot near the window, or near the instant. Without one, if all of a
+ * trace in a file is read, the first pass is guessed (foresight.h) and made up for only if that was
+ * wrong; and an index is made on the way.
  */
 
 struct vs_window {

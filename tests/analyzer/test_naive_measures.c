@@ -155,7 +155,8 @@ static void note_peaks(uint64_t live, uint64_t reserved)
 static void note(void)
 {
 	struct twin_holes holes = count_holes();
-	double share = holes.total ? (double)(holes.total - holes.largest) / (double)holes.total : 0;
+	double share =
+		holes.total ? (double)(holes.total - holes.largest) / (double)holes.total : 0;
 
 	count_live();
 	note_peaks(sum(twin.live), count_segments(false));
