@@ -2,6 +2,53 @@
 
 #include <string.h>
 
+/* How far behind a failure the sample it caused is looked for. */
+#define AFTER_NS   UINT64_C(1000000000)
+#define NR_RECORDS 200000u
+
+/* Takes what belongs to it; false: a further sample of the device, which is another's. */
+static bool take_after(struct vs_memory_sample *after, const struct vs_record *record,
+		       uint32_t ordinal, uint64_t booked_bytes)
+{
+	if (record->type == VS_RECORD_MEMORY_INFO && record->memory_info.device == ordinal) {
+		if (after->is_known)
+			return false;
+		if (record->memory_info.flags & VS_MEMORY_INFO_FAILURE)
+			vs_memory_sample_set(after, record, booked_bytes);
+	} else if (record->type == VS_RECORD_MEMORY_OWN && record->memory_own.device == ordinal) {
+		vs_memory_sample_set_own(after, &record->memory_own);
+	} else if (record->type == VS_RECORD_MEMORY_HOLDER &&
+		   record->memory_holder.device == ordinal) {
+		vs_memory_sample_add_holder(after, &record->memory_holder);
+	}
+	return true;
+}
+
+/*
+ * The source stands right behind the failure. What our books say at the sample is what they say at
+ * the failure, or there is nothing to be learnt from it but who else holds memory.
+ */
+static int find_after(struct vs_device_state *state, const struct vs_source *source,
+		      uint64_t booked_bytes)
+{
+	struct vs_memory_sample *after = &state->after;
+	uint32_t ordinal = state->device->ordinal;
+	struct vs_record record;
+	int got = 0;
+
+	for (uint32_t i = 0; i < NR_RECORDS; i++) {
+		got = source->next(source->context, &record);
+		if (got <= 0)
+			break;
+		if (vs_replay_is_event(&record) &&
+		    (after->is_known || record.time_ns > state->at.time_ns + AFTER_NS))
+			break;
+		if (!take_after(after, &record, ordinal, booked_bytes))
+			break;
+	}
+	return got == -VS_ERR_NO_MEMORY ? got : 0;
+}
+
 int vs_device_state_init(struct vs_device_state *state, const struct vs_analysis *analysis,
 			 const struct vs_replay_device *device, enum vs_at at, uint64_t at_ns)
 {
@@ -33,8 +80,11 @@ int vs_device_state_init(struct vs_device_state *state, const struct vs_analysis
 	if (oom && (at == VS_AT_DEFAULT || at == VS_AT_OOM)) {
 		state->oom = oom;
 		vs_cause_find(&state->cause, oom, &oom->last_oom, &state->map, &state->retained);
+		err = find_after(state, analysis->source, state->map.reserved_bytes);
 	}
-	return 0;
+	if (err)
+		vs_device_state_fini(state);
+	return err;
 }
 
 void vs_device_state_fini(struct vs_device_state *state)
@@ -45,6 +95,26 @@ void vs_device_state_fini(struct vs_device_state *state)
 	memset(state, 0, sizeof(*state));
 }
 
+const struct vs_memory_sample *vs_device_state_get_memory(const struct vs_device_state *state)
+{
+	return state->after.is_known ? &state->after : &state->map.device->memory;
+}
+
+/* Bytes that are outside our books and not free; false: not known. At most `rest`. */
+static bool get_outside(const struct vs_device_state *state, uint64_t rest, uint64_t *outside)
+{
+	const struct vs_memory_sample *sample = &state->map.device->memory;
+
+	if (state->oom && state->cause.is_free_known)
+		*outside = rest > state->cause.free_size ? rest - state->cause.free_size : 0;
+	else if (sample->is_known)
+		*outside = vs_memory_sample_get_outside(sample, state->device->total_size);
+	else
+		return false;
+	*outside = *outside < rest ? *outside : rest;
+	return true;
+}
+
 void vs_device_state_get_whereabouts(const struct vs_device_state *state,
 				     struct vs_whereabouts *where)
 {
@@ -53,8 +123,7 @@ void vs_device_state_get_whereabouts(const struct vs_device_state *state,
 
 	memset(where, 0, sizeof(*where));
 	where->total_bytes = state->device->total_size;
-	where->is_free_known = state->oom && state->cause.is_free_known;
-	if (where->is_free_known)
+	if (state->oom && state->cause.is_free_known)
 		where->total_bytes = state->cause.total_size;
 	where->live_bytes = map->live_bytes;
 	where->hole_bytes = map->hole_bytes;
@@ -64,10 +133,12 @@ void vs_device_state_get_whereabouts(const struct vs_device_state *state,
 		return;
 	}
 	rest = where->total_bytes - map->reserved_bytes;
+	where->is_free_known = get_outside(state, rest, &where->outside_bytes);
 	if (!where->is_free_known) {
 		where->not_seen_bytes = rest;
 		return;
 	}
-	where->not_taken_bytes = state->cause.free_size < rest ? state->cause.free_size : rest;
-	where->outside_bytes = rest - where->not_taken_bytes;
+	where->not_taken_bytes = rest - where->outside_bytes;
+	vs_memory_sample_split(&map->device->memory, &state->after, where->outside_bytes,
+			       &where->outside);
 }

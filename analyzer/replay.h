@@ -9,6 +9,7 @@
 #include "definitions.h"
 #include "error.h"
 #include "id_map.h"
+#include "memory_sample.h"
 #include "range_tree.h"
 #include "record.h"
 
@@ -59,6 +60,8 @@ struct vs_replay_device {
 	/* As the driver told at the latest failure; 0: never. */
 	uint64_t known_free;
 	uint64_t known_total;
+
+	struct vs_memory_sample memory; /* the latest; a record that is no event */
 };
 
 struct vs_replay_pool {

@@ -188,6 +188,45 @@ void vs_report_json_put_pools(struct vs_story *story, const struct vs_device_sta
 	vs_json_end_array(json);
 }
 
+static void put_known(struct vs_json *json, const char *key, bool is_known, uint64_t bytes)
+{
+	if (is_known)
+		vs_json_put_number(json, key, bytes);
+	else
+		vs_json_put_null(json, key);
+}
+
+static void put_outside(struct vs_story *story, const struct vs_device_state *state,
+			const struct vs_memory_split *split)
+{
+	const struct vs_definitions *definitions = &story->analysis.replay->definitions;
+	const struct vs_memory_sample *sample = vs_device_state_get_memory(state);
+	struct vs_json *json = story->json;
+	uint32_t i;
+
+	put_known(json, "context_bytes", split->is_known, split->context_bytes);
+	put_known(json, "other_process_bytes", split->is_known && split->has_list,
+		  split->others_bytes);
+	put_known(json, "unknown_holder_bytes", split->is_known && !split->has_list,
+		  split->others_bytes);
+	put_known(json, "unexplained_bytes", split->is_known, split->unexplained_bytes);
+	put_known(json, "sampled_ns", sample->is_known, sample->time_ns);
+	vs_json_begin_array(json, "holders");
+	for (i = 0; i < sample->nr_holders && split->has_list; i++) {
+		const char *name = vs_definitions_get_name(definitions, sample->holders[i].name);
+
+		vs_json_begin_object(json, NULL);
+		vs_json_put_number(json, "pid", sample->holders[i].pid);
+		if (name)
+			vs_json_put_text(json, "name", name);
+		else
+			vs_json_put_null(json, "name");
+		vs_json_put_number(json, "bytes", sample->holders[i].size);
+		vs_json_end_object(json);
+	}
+	vs_json_end_array(json);
+}
+
 void vs_report_json_put_where(struct vs_story *story, const struct vs_device_state *state)
 {
 	struct vs_whereabouts where;
@@ -207,6 +246,7 @@ void vs_report_json_put_where(struct vs_story *story, const struct vs_device_sta
 		vs_json_put_null(json, "outside_bytes");
 		vs_json_put_null(json, "not_taken_bytes");
 	}
+	put_outside(story, state, &where.outside);
 	vs_json_put_number(json, "not_seen_bytes", where.not_seen_bytes);
 	vs_json_put_number(json, "excess_bytes", where.excess_bytes);
 	vs_json_end_object(json);

@@ -75,6 +75,35 @@ static bool has_divided(const struct vs_address_map *map)
 	return false;
 }
 
+/* Who the other processes are: as many as NVML's list was kept of. */
+static void put_holders(struct vs_story *story, const struct vs_device_state *state)
+{
+	const struct vs_memory_sample *sample = vs_device_state_get_memory(state);
+	struct vs_text_line line = {0};
+	char text[VS_UNITS_MAX];
+	uint32_t i;
+
+	vs_text_add(&line, "  held by others");
+	vs_text_fill(&line, 27);
+	for (i = 0; i < sample->nr_holders; i++) {
+		const struct vs_memory_holder *holder = &sample->holders[i];
+		const char *name =
+			vs_definitions_get_name(&story->analysis.replay->definitions, holder->name);
+
+		vs_text_add(&line, "%s%s by ", i ? ", " : "",
+			    vs_units_put_bytes(text, holder->size));
+		if (name)
+			vs_text_add_name(&line, name, VS_TEXT_NAME_COLUMNS);
+		else
+			vs_text_add(&line, "a process");
+		vs_text_add(&line, " (pid %" PRIu32 ")", holder->pid);
+	}
+	if (sample->own.nr_others > sample->nr_holders)
+		vs_text_add(&line, ", and %" PRIu32 " more",
+			    sample->own.nr_others - sample->nr_holders);
+	vs_text_put_whole(&story->style, &line, 27);
+}
+
 void vs_report_text_put_where(struct vs_story *story, const struct vs_device_state *state)
 {
 	struct vs_whereabouts where;
@@ -89,8 +118,13 @@ void vs_report_text_put_where(struct vs_story *story, const struct vs_device_sta
 		{"live", where.live_bytes, 0, true},
 		{"holes", where.hole_bytes, 0, has_divided(&state->map)},
 		{"cached", where.cached_bytes, 0, where.cached_bytes},
-		{"context and others", where.outside_bytes, 0, where.is_free_known},
+		{"context and others", where.outside.is_known ? 0 : where.outside_bytes, 0,
+		 where.is_free_known && !where.outside.is_known},
+		{"context", where.outside.context_bytes, 0, where.outside.is_known},
+		{where.outside.has_list ? "other processes" : "unknown holder",
+		 where.outside.others_bytes, 0, where.outside.is_known},
 		{"not taken", where.not_taken_bytes, 0, where.is_free_known},
+		{"unexplained", where.outside.unexplained_bytes, 0, where.outside.has_list},
 		{"free or not seen", where.not_seen_bytes, 0, !where.is_free_known},
 	};
 	round_parts(parts, sizeof(parts) / sizeof(parts[0]), get_unit(where.total_bytes),
@@ -110,6 +144,8 @@ void vs_report_text_put_where(struct vs_story *story, const struct vs_device_sta
 			vs_text_add(&line, "  %s %" PRIu64 ".%02" PRIu64, parts[i].name,
 				    parts[i].hundredths / 100, parts[i].hundredths % 100);
 	vs_text_put_whole(&story->style, &line, 4);
+	if (where.outside.has_list && where.outside.others_bytes)
+		put_holders(story, state);
 }
 
 /* ---- Out of memory -------------------------------------------------------------------------- */
