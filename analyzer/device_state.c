@@ -49,11 +49,52 @@ static int find_after(struct vs_device_state *state, const struct vs_source *sou
 	return got == -VS_ERR_NO_MEMORY ? got : 0;
 }
 
+/* The device at state->at. */
+static int look(struct vs_device_state *state, const struct vs_analysis *analysis)
+{
+	const struct vs_replay_device *then;
+	int err = vs_analysis_go_to(analysis, &state->at, &state->then);
+
+	if (err)
+		return err;
+	then = vs_replay_get_device(state->then, state->device->ordinal);
+	/* Before its first record a device is not there: an empty map of the later one. */
+	if (then)
+		err = vs_address_map_init(&state->map, state->then, then);
+	else
+		state->map.device = state->device;
+	if (!err)
+		err = vs_measure_retained_sum(&state->retained, &analysis->retained,
+					      analysis->replay, state->device);
+	if (err)
+		vs_device_state_fini(state);
+	else
+		vs_reconcile_find(&state->where, &state->map, &state->after, 0, 0);
+	return err;
+}
+
+static int judge(struct vs_device_state *state, const struct vs_analysis *analysis,
+		 const struct vs_failure_group *group)
+{
+	const struct vs_failure *failure = &group->last_oom;
+	int err = find_after(state, analysis->source, state->map.reserved_bytes);
+
+	if (err) {
+		vs_device_state_fini(state);
+		return err;
+	}
+	state->oom = group;
+	state->is_judged = true;
+	vs_reconcile_find(&state->where, &state->map, &state->after, failure->free_size,
+			  failure->total_size);
+	vs_why_judge(&state->why, group, failure, &state->map, &state->retained, &state->where);
+	return 0;
+}
+
 int vs_device_state_init(struct vs_device_state *state, const struct vs_analysis *analysis,
 			 const struct vs_replay_device *device, enum vs_at at, uint64_t at_ns)
 {
 	const struct vs_failure_group *oom = vs_failures_get_last(&analysis->failures, device);
-	const struct vs_replay_device *then;
 	int err;
 
 	memset(state, 0, sizeof(*state));
@@ -61,30 +102,36 @@ int vs_device_state_init(struct vs_device_state *state, const struct vs_analysis
 	state->named = at;
 	err = vs_analysis_find_instant(analysis, device, at, at_ns, &state->at);
 	if (!err)
-		err = vs_analysis_go_to(analysis, &state->at, &state->then);
-	if (err)
-		return err;
-	then = vs_replay_get_device(state->then, device->ordinal);
-	/* Before its first record a device is not there: an empty map of the later one. */
-	if (then)
-		err = vs_address_map_init(&state->map, state->then, then);
-	else
-		state->map.device = device;
-	if (!err)
-		err = vs_measure_retained_sum(&state->retained, &analysis->retained,
-					      analysis->replay, device);
-	if (err) {
-		vs_device_state_fini(state);
-		return err;
-	}
-	if (oom && (at == VS_AT_DEFAULT || at == VS_AT_OOM)) {
-		state->oom = oom;
-		vs_cause_find(&state->cause, oom, &oom->last_oom, &state->map, &state->retained);
-		err = find_after(state, analysis->source, state->map.reserved_bytes);
-	}
-	if (err)
-		vs_device_state_fini(state);
+		err = look(state, analysis);
+	if (!err && oom && (at == VS_AT_DEFAULT || at == VS_AT_OOM))
+		err = judge(state, analysis, oom);
 	return err;
+}
+
+int vs_device_state_init_failure(struct vs_device_state *state, const struct vs_analysis *analysis,
+				 const struct vs_failure_group *group)
+{
+	int err;
+
+	memset(state, 0, sizeof(*state));
+	state->device = group->device;
+	state->named = VS_AT_OOM;
+	state->at = group->last_oom.at;
+	err = look(state, analysis);
+	return err ? err : judge(state, analysis, group);
+}
+
+int vs_device_state_init_end(struct vs_device_state *state, const struct vs_analysis *analysis,
+			     const struct vs_replay_device *device, enum vs_why_occasion occasion)
+{
+	enum vs_at at = occasion == VS_WHY_KILLED ? VS_AT_END : VS_AT_DEFAULT;
+	int err = vs_device_state_init(state, analysis, device, at, 0);
+
+	if (err)
+		return err;
+	state->is_judged = true;
+	vs_why_judge_end(&state->why, occasion, &state->map, &state->retained, &state->where);
+	return 0;
 }
 
 void vs_device_state_fini(struct vs_device_state *state)
@@ -98,47 +145,4 @@ void vs_device_state_fini(struct vs_device_state *state)
 const struct vs_memory_sample *vs_device_state_get_memory(const struct vs_device_state *state)
 {
 	return state->after.is_known ? &state->after : &state->map.device->memory;
-}
-
-/* Bytes that are outside our books and not free; false: not known. At most `rest`. */
-static bool get_outside(const struct vs_device_state *state, uint64_t rest, uint64_t *outside)
-{
-	const struct vs_memory_sample *sample = &state->map.device->memory;
-
-	if (state->oom && state->cause.is_free_known)
-		*outside = rest > state->cause.free_size ? rest - state->cause.free_size : 0;
-	else if (sample->is_known)
-		*outside = vs_memory_sample_get_outside(sample, state->device->total_size);
-	else
-		return false;
-	*outside = *outside < rest ? *outside : rest;
-	return true;
-}
-
-void vs_device_state_get_whereabouts(const struct vs_device_state *state,
-				     struct vs_whereabouts *where)
-{
-	const struct vs_address_map *map = &state->map;
-	uint64_t rest;
-
-	memset(where, 0, sizeof(*where));
-	where->total_bytes = state->device->total_size;
-	if (state->oom && state->cause.is_free_known)
-		where->total_bytes = state->cause.total_size;
-	where->live_bytes = map->live_bytes;
-	where->hole_bytes = map->hole_bytes;
-	where->cached_bytes = map->cached_bytes;
-	if (map->reserved_bytes > where->total_bytes) {
-		where->excess_bytes = map->reserved_bytes - where->total_bytes;
-		return;
-	}
-	rest = where->total_bytes - map->reserved_bytes;
-	where->is_free_known = get_outside(state, rest, &where->outside_bytes);
-	if (!where->is_free_known) {
-		where->not_seen_bytes = rest;
-		return;
-	}
-	where->not_taken_bytes = rest - where->outside_bytes;
-	vs_memory_sample_split(&map->device->memory, &state->after, where->outside_bytes,
-			       &where->outside);
 }

@@ -140,9 +140,19 @@ static int before_record(struct vs_observer *observer, const struct vs_replay *r
 	for (i = 0; i < replay->nr_devices; i++)
 		live += replay->devices[i]->live_bytes;
 	finder->live[finder->nr_requests % VS_STEPS_RING] = live;
+	finder->freed[finder->nr_requests % VS_STEPS_RING] = finder->nr_freed;
 	add_request(&finder->sized, sized, finder->nr_requests);
 	add_request(&finder->plain, plain, finder->nr_requests);
 	finder->nr_requests++;
+	return 0;
+}
+
+static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
+		     const struct vs_change *change)
+{
+	(void)replay;
+	if (change->type == VS_CHANGE_DISCHARGED)
+		finder_of(observer)->nr_freed += change->item->size;
 	return 0;
 }
 
@@ -152,10 +162,13 @@ int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks)
 
 	memset(finder, 0, sizeof(*finder));
 	finder->observer.before_record = before_record;
+	finder->observer.on_change = on_change;
 	finder->has_blocks = has_blocks;
 	finder->live = calloc(VS_STEPS_RING, sizeof(*finder->live));
 	finder->sorted = calloc(VS_STEPS_RING / 2, sizeof(*finder->sorted));
-	err = finder->live && finder->sorted ? init_sequence(&finder->sized) : -VS_ERR_NO_MEMORY;
+	finder->freed = calloc(VS_STEPS_RING, sizeof(*finder->freed));
+	err = finder->live && finder->freed && finder->sorted ? init_sequence(&finder->sized)
+							      : -VS_ERR_NO_MEMORY;
 	if (!err)
 		err = init_sequence(&finder->plain);
 	if (err)
@@ -168,6 +181,7 @@ void vs_steps_finder_fini(struct vs_steps_finder *finder)
 	fini_sequence(&finder->sized);
 	fini_sequence(&finder->plain);
 	free(finder->live);
+	free(finder->freed);
 	free(finder->sorted);
 	memset(finder, 0, sizeof(*finder));
 }
@@ -319,12 +333,17 @@ void vs_steps_finder_get(const struct vs_steps_finder *finder, struct vs_steps *
 	size_t nr;
 
 	memset(steps, 0, sizeof(*steps));
-	if (plain > share + SIZED_BONUS) {
+	/* That one site asks again and again is no rhythm. */
+	if (plain > share + SIZED_BONUS && plain_lag > 1) {
 		sequence = &finder->plain;
 		share = plain;
 		lag = plain_lag;
 	}
 	if (share < LEAST_EQUAL || !lag || finder->nr_requests < (uint64_t)lag * VS_STEPS_LEAST)
+		return;
+	/* A program that only takes memory is starting, not stepping. */
+	if (finder->freed[(finder->nr_requests - 1) % VS_STEPS_RING] ==
+	    finder->freed[(finder->nr_requests - 1 - lag) % VS_STEPS_RING])
 		return;
 	nr = find_beginning(finder, sequence, lag, &steps->key);
 	if (!nr)

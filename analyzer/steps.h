@@ -30,7 +30,9 @@ struct vs_steps_finder {
 	bool has_blocks; /* pools tell of their blocks: what they take from the driver is no request
 			  */
 	uint64_t nr_requests;
-	uint64_t *live;   /* ring: live bytes before each request */
+	uint64_t *live;  /* ring: live bytes before each request */
+	uint64_t *freed; /* ring: bytes given back before it, all in all */
+	uint64_t nr_freed;
 	uint64_t *sorted; /* room for the requests of two repetitions */
 	struct vs_steps_sequence sized;
 	struct vs_steps_sequence plain; /* sites alone */

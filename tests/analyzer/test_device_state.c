@@ -31,7 +31,7 @@ static void make_holes(struct script *script)
 static void test_whereabouts_add_up_to_the_device(void **state)
 {
 	struct vs_device_state then;
-	struct vs_whereabouts where;
+	struct vs_reconcile where;
 	struct vs_analysis analysis;
 	struct script script;
 
@@ -41,7 +41,7 @@ static void test_whereabouts_add_up_to_the_device(void **state)
 	script_fail(&script, 400, 80, 1000);
 	script_free(&script, VS_MEMORY_DEVICE, BASE); /* later: must not show */
 	look(&script, &analysis, &then, VS_AT_DEFAULT, 0);
-	vs_device_state_get_whereabouts(&then, &where);
+	where = then.where;
 	assert_int_equal(where.live_bytes, 200);
 	assert_int_equal(where.hole_bytes, 600);
 	assert_int_equal(where.cached_bytes, 0);
@@ -79,7 +79,7 @@ static void add_sample(struct script *script, uint32_t flags, uint64_t own, uint
 static void test_what_is_outside_is_split_by_whose_it_is(void **state)
 {
 	struct vs_device_state then;
-	struct vs_whereabouts where;
+	struct vs_reconcile where;
 	struct vs_analysis analysis;
 	struct script script;
 
@@ -94,7 +94,7 @@ static void test_what_is_outside_is_split_by_whose_it_is(void **state)
 	script_alloc(&script, VS_MEMORY_DEVICE, BASE, 100);
 	add_sample(&script, VS_MEMORY_INFO_FAILURE, 130, 1); /* of another failure */
 	look(&script, &analysis, &then, VS_AT_DEFAULT, 0);
-	vs_device_state_get_whereabouts(&then, &where);
+	where = then.where;
 	assert_int_equal(where.outside_bytes, 120);
 	assert_true(where.outside.is_known && where.outside.has_list);
 	assert_int_equal(where.outside.context_bytes, 30);
@@ -107,7 +107,7 @@ static void test_what_is_outside_is_split_by_whose_it_is(void **state)
 	assert_int_equal(vs_device_state_init(&then, &analysis, script_get_device(analysis.replay),
 					      VS_AT_TIME, 1000 * 6),
 			 0);
-	vs_device_state_get_whereabouts(&then, &where);
+	where = then.where;
 	assert_true(where.is_free_known);
 	assert_int_equal(where.outside_bytes, 40);
 	assert_int_equal(where.outside.context_bytes, 30);
@@ -191,7 +191,7 @@ static void test_asking_for_an_out_of_memory_that_is_not_there_is_invalid(void *
 static void test_without_the_drivers_word_the_rest_is_not_divided(void **state)
 {
 	struct vs_device_state then;
-	struct vs_whereabouts where;
+	struct vs_reconcile where;
 	struct vs_analysis analysis;
 	struct script script;
 
@@ -200,7 +200,7 @@ static void test_without_the_drivers_word_the_rest_is_not_divided(void **state)
 	make_holes(&script);
 	look(&script, &analysis, &then, VS_AT_DEFAULT, 0);
 	assert_null(then.oom);
-	vs_device_state_get_whereabouts(&then, &where);
+	where = then.where;
 	assert_false(where.is_free_known);
 	assert_int_equal(where.not_seen_bytes, 200);
 	assert_int_equal(where.outside_bytes + where.not_taken_bytes + where.excess_bytes, 0);
@@ -212,7 +212,7 @@ static void test_without_the_drivers_word_the_rest_is_not_divided(void **state)
 static void test_more_reserved_than_there_is_is_an_excess(void **state)
 {
 	struct vs_device_state then;
-	struct vs_whereabouts where;
+	struct vs_reconcile where;
 	struct vs_analysis analysis;
 	struct script script;
 
@@ -220,7 +220,7 @@ static void test_more_reserved_than_there_is_is_an_excess(void **state)
 	setup(&script);
 	script_alloc(&script, VS_MEMORY_MANAGED, BASE, 1300);
 	look(&script, &analysis, &then, VS_AT_END, 0);
-	vs_device_state_get_whereabouts(&then, &where);
+	where = then.where;
 	assert_int_equal(where.excess_bytes, 300);
 	assert_int_equal(where.not_seen_bytes, 0);
 	vs_device_state_fini(&then);

@@ -116,6 +116,22 @@ static void test_sites_alone_are_enough_where_sizes_vary(void **state)
 	assert_false(steps.is_sized);
 }
 
+static void test_program_that_only_takes_memory_has_no_steps(void **state)
+{
+	struct script script;
+	struct vs_steps steps;
+
+	(void)state;
+	next_address = BASE;
+	script_init(&script);
+	script_device(&script, 0, GIB);
+	script_stack(&script, 1, frames[0], 1);
+	for (int i = 0; i < 100; i++)
+		take(&script, 1, 100);
+	find(&script, &steps);
+	assert_false(steps.is_found);
+}
+
 static void test_too_few_repetitions_prove_nothing(void **state)
 {
 	struct script script;
@@ -318,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_step_is_found_among_layers),
 		cmocka_unit_test(test_sites_alone_are_enough_where_sizes_vary),
+		cmocka_unit_test(test_program_that_only_takes_memory_has_no_steps),
 		cmocka_unit_test(test_too_few_repetitions_prove_nothing),
 		cmocka_unit_test(test_requests_without_a_rhythm_have_no_steps),
 		cmocka_unit_test(test_steps_are_found_in_a_longer_rhythm),
