@@ -285,22 +285,14 @@ static void sum_blocks(struct vs_address_neighbour *sum, const struct vs_item *c
 	}
 }
 
-int vs_address_map_find_neighbours(const struct vs_address_map *map,
-				   const struct vs_replay_pool *pool,
-				   struct vs_address_neighbour **neighbours, size_t *nr_neighbours)
+int vs_address_map_group(const struct vs_item **blocks, size_t nr_blocks,
+			 struct vs_address_neighbour **groups, size_t *nr_groups)
 {
-	struct vs_address_neighbour *sums;
-	const struct vs_item **blocks;
-	size_t nr_blocks, from, to, nr_sums = 0;
-	int err = find_blocks(map, pool, &blocks, &nr_blocks);
+	struct vs_address_neighbour *sums = calloc(nr_blocks ? nr_blocks : 1, sizeof(*sums));
+	size_t from, to, nr_sums = 0;
 
-	if (err)
-		return err;
-	sums = calloc(nr_blocks ? nr_blocks : 1, sizeof(*sums));
-	if (!sums) {
-		free(blocks);
+	if (!sums)
 		return -VS_ERR_NO_MEMORY;
-	}
 	if (nr_blocks)
 		qsort(blocks, nr_blocks, sizeof(blocks[0]), compare_blocks);
 	for (from = 0; from < nr_blocks; from = to) {
@@ -308,9 +300,23 @@ int vs_address_map_find_neighbours(const struct vs_address_map *map,
 			to++;
 		sum_blocks(&sums[nr_sums++], blocks + from, to - from);
 	}
-	free(blocks);
 	qsort(sums, nr_sums, sizeof(sums[0]), compare_neighbours);
-	*neighbours = sums;
-	*nr_neighbours = nr_sums;
+	*groups = sums;
+	*nr_groups = nr_sums;
 	return 0;
+}
+
+int vs_address_map_find_neighbours(const struct vs_address_map *map,
+				   const struct vs_replay_pool *pool,
+				   struct vs_address_neighbour **neighbours, size_t *nr_neighbours)
+{
+	const struct vs_item **blocks;
+	size_t nr_blocks;
+	int err = find_blocks(map, pool, &blocks, &nr_blocks);
+
+	if (err)
+		return err;
+	err = vs_address_map_group(blocks, nr_blocks, neighbours, nr_neighbours);
+	free(blocks);
+	return err;
 }

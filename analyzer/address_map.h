@@ -67,8 +67,7 @@ const struct vs_address_pool *vs_address_map_get_worst(const struct vs_address_m
 const struct vs_address_pool *vs_address_map_get_pool(const struct vs_address_map *map,
 						      const struct vs_replay_pool *pool);
 
-/* Blocks of a pool next to a hole that cannot be given back: what keeps the holes apart. By
- * account, most blocks first. */
+/* Blocks of one account. */
 struct vs_address_neighbour {
 	const struct vs_account *account;
 	uint64_t nr_blocks;
@@ -79,7 +78,12 @@ struct vs_address_neighbour {
 	uint64_t last_step;
 };
 
-/* *neighbours is the caller's to free. */
+/* Blocks by account, most blocks first. Sorts the blocks; *groups is the caller's to free. */
+VS_MUST_CHECK int vs_address_map_group(const struct vs_item **blocks, size_t nr_blocks,
+				       struct vs_address_neighbour **groups, size_t *nr_groups);
+
+/* The same of the blocks of a pool next to a hole that cannot be given back: what keeps the holes
+ * apart. */
 VS_MUST_CHECK int vs_address_map_find_neighbours(const struct vs_address_map *map,
 						 const struct vs_replay_pool *pool,
 						 struct vs_address_neighbour **neighbours,

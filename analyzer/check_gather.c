@@ -156,6 +156,10 @@ static void check_references(struct gathering *gathering, const struct vs_replay
 	case VS_RECORD_MARK:
 		look_up(gathering, replay, VS_CHECK_NAME, record->mark.name);
 		break;
+	case VS_RECORD_MEMORY_HOLDER:
+		if (record->memory_holder.name != VS_NO_ID)
+			look_up(gathering, replay, VS_CHECK_NAME, record->memory_holder.name);
+		break;
 	case VS_RECORD_ADOPTED:
 		look_up(gathering, replay, VS_CHECK_POOL, record->adopted.pool);
 		break;

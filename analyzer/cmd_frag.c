@@ -2,12 +2,25 @@
 #include <stdlib.h>
 
 #include "command.h"
+#include "frag_report.h"
 #include "report_json.h"
 #include "report_text.h"
 #include "story.h"
 #include "units.h"
 
 #define TOP 10
+
+enum own {
+	OWN_REQUEST,
+	OWN_OVER_TIME,
+};
+
+static const struct vs_option own_options[] = {
+	{"request", 0, "SIZE",
+	 "could this have been served, when, and what is in the way (1.25GiB)"},
+	{"over-time", 0, NULL, "the measures at 24 instants, too"},
+	{NULL, 0, NULL, NULL},
+};
 
 static int compare_holes(const void *a, const void *b)
 {
@@ -164,9 +177,43 @@ static void put_now(struct vs_story *story, const struct vs_device_state *state)
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 
+/* How much of what was taken was ever used: the most live against the most reserved. */
+static void put_utilization(struct vs_story *story, const struct vs_replay_device *device)
+{
+	const struct vs_peak_device *peaks = vs_measure_peak_get(&story->analysis.peak, device);
+	struct vs_text_line line = {0};
+	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
+	double share = 0;
+
+	if (peaks->reserved.bytes)
+		share = (double)peaks->live.bytes / (double)peaks->reserved.bytes;
+	if (story->json) {
+		vs_json_put_real(story->json, "utilization", share);
+		return;
+	}
+	vs_text_add(&line, "UTILIZATION");
+	vs_text_mark(&line, VS_TEXT_STRONG);
+	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
+	vs_text_add(&line, "%.2f: at most %s live, at most %s reserved", share,
+		    vs_units_put_bytes(a, peaks->live.bytes),
+		    vs_units_put_bytes(b, peaks->reserved.bytes));
+	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+}
+
+/* run_frag has looked at it: it is a size. */
+static uint64_t get_request(const struct vs_story *story)
+{
+	const char *text = story->options->own[OWN_REQUEST];
+	uint64_t request = 0;
+
+	return text && !vs_options_parse_size(&request, text) ? request : 0;
+}
+
 static int tell_state(struct vs_story *story, const struct vs_device_state *state, size_t top)
 {
-	int err;
+	bool has_rows = story->options->own[OWN_OVER_TIME];
+	uint64_t request = get_request(story);
+	int err = 0;
 
 	if (story->json) {
 		vs_report_json_put_holes(story, state);
@@ -177,8 +224,16 @@ static int tell_state(struct vs_story *story, const struct vs_device_state *stat
 		vs_report_text_put_pools(story, state);
 		vs_report_text_put_fragmentation(story, state->device);
 	}
-	err = put_holes(story, state, top);
-	return err ? err : put_neighbours(story, state, top);
+	put_utilization(story, state->device);
+	if (request || has_rows)
+		err = vs_frag_report_tell_history(story, state, request, has_rows);
+	if (!err)
+		err = put_holes(story, state, top);
+	if (!err)
+		err = put_neighbours(story, state, top);
+	if (!err)
+		err = vs_frag_report_tell_pinning(story, state, request, top);
+	return err ? err : vs_frag_report_tell_segments(story, state, top);
 }
 
 static int tell_device(struct vs_story *story, const struct vs_replay_device *device)
@@ -201,19 +256,33 @@ static int tell_frag(struct vs_story *story)
 
 static int run_frag(int argc, char **argv)
 {
-	return vs_story_run(&vs_cmd_frag, argc, argv, "vramscope.frag/0", tell_frag);
+	struct vs_options options;
+	const char *request;
+	uint64_t size = 0;
+	int status;
+
+	if (!vs_options_parse(&options, &vs_cmd_frag, argc, argv, &status))
+		return status;
+	request = options.own[OWN_REQUEST];
+	if (request && (vs_options_parse_size(&size, request) || !size))
+		return vs_command_fail_usage(
+			&vs_cmd_frag, "--request: '%s' is not a size (1.25GiB, 512M)", request);
+	return vs_story_tell(&options, "vramscope.frag/0", tell_frag);
 }
 
 const struct vs_command vs_cmd_frag = {
 	.name = "frag",
 	.summary = "Show the holes in the memory of pools, and who sits between them",
-	.usage = "[--json] [--device N] [--at WHEN] [--from TIME] [--to TIME] [--top N] TRACE...",
+	.usage = "[--json] [--device N] [--at WHEN] [--request SIZE] [--over-time] [--top N] "
+		 "TRACE...",
 	.details =
 		"Holes are free bytes inside segments that a pool holds and cannot give back.\n"
 		"Fragmentation is the share of them outside the largest hole; scatter is\n"
 		"1 - sqrt(sum of squares) / sum. Without --at: the last out-of-memory, else the\n"
-		"peak of reserved memory.",
+		"peak of reserved memory. What is in the way of a request are the live blocks that\n"
+		"would have to go so that holes become one of its size.",
 	.takes = VS_TAKES_ANALYSIS,
+	.options = own_options,
 	.needs = VS_NEEDS_INSTANTS,
 	.run = run_frag,
 };

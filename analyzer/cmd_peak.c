@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "composition_report.h"
+#include "peak_report.h"
 #include "report_json.h"
 #include "report_text.h"
 #include "site_order.h"
@@ -110,7 +111,9 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 	if (story->options->at != VS_AT_DEFAULT && story->options->at != VS_AT_PEAK)
 		return tell_instant(story, device, top);
 	err = story->json ? vs_report_json_put_peak(story, device, top)
-			  : vs_report_text_put_peak(story, device, top);
+			  : vs_report_text_put_peak_head(story, device);
+	if (!err)
+		err = vs_peak_report_tell(story, device, top);
 	return err ? err : tell_blocks(story, device, &peaks->live.at);
 }
 
@@ -128,9 +131,12 @@ const struct vs_command vs_cmd_peak = {
 	.name = "peak",
 	.summary = "Show what was live at the high-water mark",
 	.usage = "[--json] [--device N] [--at WHEN] [--from TIME] [--to TIME] [--blocks] TRACE...",
-	.details = "One line for each site: bytes, share, number of allocations, and the stack.\n"
-		   "Of PyTorch also what it is made of: parameters, gradients, activations and so\n"
-		   "on. With --at, what is live at that instant instead.",
+	.details =
+		"How often it was reached, how far below the other peaks are, and the peaks of\n"
+		"pools. One line for each site: bytes, share, number of allocations, the largest\n"
+		"of them, the age of the oldest, and the stack.\n"
+		"Of PyTorch also what it is made of: parameters, gradients, activations and so\n"
+		"on. With --at, what is live at that instant instead.",
 	.takes = VS_TAKES_ANALYSIS,
 	.options = own_options,
 	.needs = VS_NEEDS_AT,

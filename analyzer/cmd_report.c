@@ -2,6 +2,7 @@
 #include "framework.h"
 #include "report_json.h"
 #include "report_text.h"
+#include "steps.h"
 #include "story.h"
 
 #define TOP_TEXT 5 /* rows of a list: the whole story is to fit on a screen */
@@ -67,7 +68,9 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 
 static int tell_report(struct vs_story *story)
 {
-	return vs_story_tell_devices(story, tell_device);
+	int err = vs_steps_derive(&story->analysis, false);
+
+	return err ? err : vs_story_tell_devices(story, tell_device);
 }
 
 static int run_report(int argc, char **argv)

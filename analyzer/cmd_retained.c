@@ -3,10 +3,40 @@
 #include "command.h"
 #include "report_json.h"
 #include "report_text.h"
+#include "steps.h"
 #include "story.h"
 #include "units.h"
 
 #define TOP 20
+
+/* Where sites begin in the list of what does not grow. */
+#define COLUMN 40
+
+enum own {
+	OWN_DERIVE,
+};
+
+static const struct vs_option own_options[] = {
+	{"derive-steps", 0, NULL,
+	 "by the rhythm of requests, also where steps or phases are marked"},
+	{NULL, 0, NULL, NULL},
+};
+
+/* A cache that is full is no leak, whatever it looked like on the way. */
+static void add_course(struct vs_text_line *line, const struct vs_story *story,
+		       const struct vs_retained_site *site)
+{
+	enum vs_boundary_unit unit = story->analysis.retained.unit;
+	char time[VS_UNITS_MAX];
+
+	if (site->is_level && (unit == VS_BOUNDARY_STEPS || unit == VS_BOUNDARY_DERIVED))
+		vs_text_add(line, "levels off since step %" PRIu64, site->level_since);
+	else if (site->is_level)
+		vs_text_add(line, "levels off since %s",
+			    vs_units_put_time(time, site->level_since_ns));
+	else if (site->constant_bytes == site->last_bytes)
+		vs_text_add(line, "constant");
+}
 
 /* What stays without growing: weights, caches, contexts of libraries. */
 static int put_constant(struct vs_story *story, const struct vs_retained *retained, size_t top)
@@ -25,9 +55,9 @@ static int put_constant(struct vs_story *story, const struct vs_retained *retain
 	     i++) {
 		const struct vs_retained_site *site = &retained->sites[i];
 
-		vs_text_add(&line, "  %-9s %s", vs_units_put_bytes(a, site->last_bytes),
-			    site->constant_bytes == site->last_bytes ? "constant" : "");
-		vs_text_fill(&line, 27);
+		vs_text_add(&line, "  %-9s ", vs_units_put_bytes(a, site->last_bytes));
+		add_course(&line, story, site);
+		vs_text_fill(&line, COLUMN);
 		err = vs_story_add_site(story, &line, site->account);
 		if (err)
 			return err;
@@ -59,7 +89,9 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 
 static int tell_retained(struct vs_story *story)
 {
-	return vs_story_tell_devices(story, tell_device);
+	int err = vs_steps_derive(&story->analysis, story->options->own[OWN_DERIVE]);
+
+	return err ? err : vs_story_tell_devices(story, tell_device);
 }
 
 static int run_retained(int argc, char **argv)
@@ -70,12 +102,15 @@ static int run_retained(int argc, char **argv)
 const struct vs_command vs_cmd_retained = {
 	.name = "retained",
 	.summary = "Show which sites keep more memory after every step",
-	.usage = "[--json] [--device N] [--from TIME] [--to TIME] [--top N] TRACE...",
+	.usage =
+		"[--json] [--device N] [--from TIME] [--to TIME] [--derive-steps] [--top N] TRACE...",
 	.details =
 		"Boundaries are the steps of the program (vs_step), else the ends of its phases,\n"
-		"else 16 equal intervals. A site grows if what it has alive at a boundary, and\n"
-		"never gives back later, rises from step to step up to the end.",
+		"else steps derived from the rhythm of its requests, else 16 equal intervals. A\n"
+		"site grows if what it has alive at a boundary, and never gives back later, rises\n"
+		"from step to step up to the end. One that grew and has stopped levels off.",
 	.takes = VS_TAKES_ANALYSIS & ~(unsigned int)VS_TAKES_AT,
 	.skips_holes = true,
+	.options = own_options,
 	.run = run_retained,
 };

@@ -43,8 +43,8 @@ static bool is_pytorch(const struct vs_replay_pool *pool)
 
 /* ---- Sites ---------------------------------------------------------------------------------- */
 
-static int read_site(struct gatherer *gatherer, const struct vs_site *site,
-		     struct vs_category_traits *traits)
+int vs_composition_read_site(struct vs_site_names *names, const struct vs_site *site,
+			     struct vs_category_traits *traits)
 {
 	struct vs_symbol frames[VS_SYMBOLS_FRAMES_MAX];
 	uint32_t i;
@@ -56,8 +56,7 @@ static int read_site(struct gatherer *gatherer, const struct vs_site *site,
 		/* Behind a link stands who called backward(), on another thread. */
 		if (vs_frame_is_special(site->frames[i].address) && !is_python)
 			break;
-		nr = vs_site_names_resolve(gatherer->names, &site->frames[i], frames,
-					   VS_SYMBOLS_FRAMES_MAX);
+		nr = vs_site_names_resolve(names, &site->frames[i], frames, VS_SYMBOLS_FRAMES_MAX);
 		if (nr < 0)
 			return nr;
 		for (k = 0; k < nr; k++)
@@ -77,7 +76,7 @@ static int get_site(struct gatherer *gatherer, const struct vs_site *site,
 	if ((*known)->is_read)
 		return 0;
 	(*known)->is_read = true;
-	return read_site(gatherer, site, &(*known)->traits);
+	return vs_composition_read_site(gatherer->names, site, &(*known)->traits);
 }
 
 /* ---- Backward passes ------------------------------------------------------------------------ */

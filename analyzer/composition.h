@@ -38,4 +38,8 @@ VS_MUST_CHECK int vs_composition_init(struct vs_composition *composition,
 				      const struct vs_instant *at);
 void vs_composition_fini(struct vs_composition *composition);
 
+/* What the frames of a site say; traits: {0}. */
+VS_MUST_CHECK int vs_composition_read_site(struct vs_site_names *names, const struct vs_site *site,
+					   struct vs_category_traits *traits);
+
 #endif

@@ -2,11 +2,99 @@
 
 #include <string.h>
 
+/* How far behind a failure the sample it caused is looked for. */
+#define AFTER_NS   UINT64_C(1000000000)
+#define NR_RECORDS 200000u
+
+/* Takes what belongs to it; false: a further sample of the device, which is another's. */
+static bool take_after(struct vs_memory_sample *after, const struct vs_record *record,
+		       uint32_t ordinal, uint64_t booked_bytes)
+{
+	if (record->type == VS_RECORD_MEMORY_INFO && record->memory_info.device == ordinal) {
+		if (after->is_known)
+			return false;
+		if (record->memory_info.flags & VS_MEMORY_INFO_FAILURE)
+			vs_memory_sample_set(after, record, booked_bytes);
+	} else if (record->type == VS_RECORD_MEMORY_OWN && record->memory_own.device == ordinal) {
+		vs_memory_sample_set_own(after, &record->memory_own);
+	} else if (record->type == VS_RECORD_MEMORY_HOLDER &&
+		   record->memory_holder.device == ordinal) {
+		vs_memory_sample_add_holder(after, &record->memory_holder);
+	}
+	return true;
+}
+
+/*
+ * The source stands right behind the failure. What our books say at the sample is what they say at
+ * the failure, or there is nothing to be learnt from it but who else holds memory.
+ */
+static int find_after(struct vs_device_state *state, const struct vs_source *source,
+		      uint64_t booked_bytes)
+{
+	struct vs_memory_sample *after = &state->after;
+	uint32_t ordinal = state->device->ordinal;
+	struct vs_record record;
+	int got = 0;
+
+	for (uint32_t i = 0; i < NR_RECORDS; i++) {
+		got = source->next(source->context, &record);
+		if (got <= 0)
+			break;
+		if (vs_replay_is_event(&record) &&
+		    (after->is_known || record.time_ns > state->at.time_ns + AFTER_NS))
+			break;
+		if (!take_after(after, &record, ordinal, booked_bytes))
+			break;
+	}
+	return got == -VS_ERR_NO_MEMORY ? got : 0;
+}
+
+/* The device at state->at. */
+static int look(struct vs_device_state *state, const struct vs_analysis *analysis)
+{
+	const struct vs_replay_device *then;
+	int err = vs_analysis_go_to(analysis, &state->at, &state->then);
+
+	if (err)
+		return err;
+	then = vs_replay_get_device(state->then, state->device->ordinal);
+	/* Before its first record a device is not there: an empty map of the later one. */
+	if (then)
+		err = vs_address_map_init(&state->map, state->then, then);
+	else
+		state->map.device = state->device;
+	if (!err)
+		err = vs_measure_retained_sum(&state->retained, &analysis->retained,
+					      analysis->replay, state->device);
+	if (err)
+		vs_device_state_fini(state);
+	else
+		vs_reconcile_find(&state->where, &state->map, &state->after, 0, 0);
+	return err;
+}
+
+static int judge(struct vs_device_state *state, const struct vs_analysis *analysis,
+		 const struct vs_failure_group *group)
+{
+	const struct vs_failure *failure = &group->last_oom;
+	int err = find_after(state, analysis->source, state->map.reserved_bytes);
+
+	if (err) {
+		vs_device_state_fini(state);
+		return err;
+	}
+	state->oom = group;
+	state->is_judged = true;
+	vs_reconcile_find(&state->where, &state->map, &state->after, failure->free_size,
+			  failure->total_size);
+	vs_why_judge(&state->why, group, failure, &state->map, &state->retained, &state->where);
+	return 0;
+}
+
 int vs_device_state_init(struct vs_device_state *state, const struct vs_analysis *analysis,
 			 const struct vs_replay_device *device, enum vs_at at, uint64_t at_ns)
 {
 	const struct vs_failure_group *oom = vs_failures_get_last(&analysis->failures, device);
-	const struct vs_replay_device *then;
 	int err;
 
 	memset(state, 0, sizeof(*state));
@@ -14,26 +102,35 @@ int vs_device_state_init(struct vs_device_state *state, const struct vs_analysis
 	state->named = at;
 	err = vs_analysis_find_instant(analysis, device, at, at_ns, &state->at);
 	if (!err)
-		err = vs_analysis_go_to(analysis, &state->at, &state->then);
+		err = look(state, analysis);
+	if (!err && oom && (at == VS_AT_DEFAULT || at == VS_AT_OOM))
+		err = judge(state, analysis, oom);
+	return err;
+}
+
+int vs_device_state_init_failure(struct vs_device_state *state, const struct vs_analysis *analysis,
+				 const struct vs_failure_group *group)
+{
+	int err;
+
+	memset(state, 0, sizeof(*state));
+	state->device = group->device;
+	state->named = VS_AT_OOM;
+	state->at = group->last_oom.at;
+	err = look(state, analysis);
+	return err ? err : judge(state, analysis, group);
+}
+
+int vs_device_state_init_end(struct vs_device_state *state, const struct vs_analysis *analysis,
+			     const struct vs_replay_device *device, enum vs_why_occasion occasion)
+{
+	enum vs_at at = occasion == VS_WHY_KILLED ? VS_AT_END : VS_AT_DEFAULT;
+	int err = vs_device_state_init(state, analysis, device, at, 0);
+
 	if (err)
 		return err;
-	then = vs_replay_get_device(state->then, device->ordinal);
-	/* Before its first record a device is not there: an empty map of the later one. */
-	if (then)
-		err = vs_address_map_init(&state->map, state->then, then);
-	else
-		state->map.device = device;
-	if (!err)
-		err = vs_measure_retained_sum(&state->retained, &analysis->retained,
-					      analysis->replay, device);
-	if (err) {
-		vs_device_state_fini(state);
-		return err;
-	}
-	if (oom && (at == VS_AT_DEFAULT || at == VS_AT_OOM)) {
-		state->oom = oom;
-		vs_cause_find(&state->cause, oom, &oom->last_oom, &state->map, &state->retained);
-	}
+	state->is_judged = true;
+	vs_why_judge_end(&state->why, occasion, &state->map, &state->retained, &state->where);
 	return 0;
 }
 
@@ -45,29 +142,7 @@ void vs_device_state_fini(struct vs_device_state *state)
 	memset(state, 0, sizeof(*state));
 }
 
-void vs_device_state_get_whereabouts(const struct vs_device_state *state,
-				     struct vs_whereabouts *where)
+const struct vs_memory_sample *vs_device_state_get_memory(const struct vs_device_state *state)
 {
-	const struct vs_address_map *map = &state->map;
-	uint64_t rest;
-
-	memset(where, 0, sizeof(*where));
-	where->total_bytes = state->device->total_size;
-	where->is_free_known = state->oom && state->cause.is_free_known;
-	if (where->is_free_known)
-		where->total_bytes = state->cause.total_size;
-	where->live_bytes = map->live_bytes;
-	where->hole_bytes = map->hole_bytes;
-	where->cached_bytes = map->cached_bytes;
-	if (map->reserved_bytes > where->total_bytes) {
-		where->excess_bytes = map->reserved_bytes - where->total_bytes;
-		return;
-	}
-	rest = where->total_bytes - map->reserved_bytes;
-	if (!where->is_free_known) {
-		where->not_seen_bytes = rest;
-		return;
-	}
-	where->not_taken_bytes = state->cause.free_size < rest ? state->cause.free_size : rest;
-	where->outside_bytes = rest - where->not_taken_bytes;
+	return state->after.is_known ? &state->after : &state->map.device->memory;
 }

@@ -3,7 +3,8 @@
 
 #include "address_map.h"
 #include "analysis.h"
-#include "cause.h"
+#include "reconcile.h"
+#include "why.h"
 
 /*
  * A device at the instant that --at names, and why it ran out if that is what happened there. The
@@ -17,29 +18,34 @@ struct vs_device_state {
 	struct vs_address_map map;
 	struct vs_retained retained;        /* of the whole trace */
 	const struct vs_failure_group *oom; /* NULL: the instant is no out-of-memory */
-	struct vs_cause cause;              /* if it is one */
+	struct vs_memory_sample after;      /* the sample that the failure caused, if it is there */
+	struct vs_reconcile where;          /* the whole device is */
+	bool is_judged;                     /* there is something to explain: */
+	struct vs_why why;
 };
 
 VS_MUST_CHECK int vs_device_state_init(struct vs_device_state *state,
 				       const struct vs_analysis *analysis,
 				       const struct vs_replay_device *device, enum vs_at at,
 				       uint64_t at_ns);
+
+/* The same at the last out-of-memory of a group. */
+VS_MUST_CHECK int vs_device_state_init_failure(struct vs_device_state *state,
+					       const struct vs_analysis *analysis,
+					       const struct vs_failure_group *group);
+
+/* The same where no request failed: at the end of a program that was killed, else at the reserved
+ * peak. */
+VS_MUST_CHECK int vs_device_state_init_end(struct vs_device_state *state,
+					   const struct vs_analysis *analysis,
+					   const struct vs_replay_device *device,
+					   enum vs_why_occasion occasion);
 void vs_device_state_fini(struct vs_device_state *state);
 
-/* Where the whole device is at that instant. The six add up to total_bytes. */
-struct vs_whereabouts {
-	uint64_t total_bytes; /* 0: not known, and so are those that need it */
-	uint64_t live_bytes;
-	uint64_t hole_bytes;
-	uint64_t cached_bytes;
-	bool is_free_known;
-	uint64_t outside_bytes;   /* context, libraries, other processes; 0 if !is_free_known */
-	uint64_t not_taken_bytes; /* free; 0 if !is_free_known */
-	uint64_t not_seen_bytes;  /* if !is_free_known: the two above together */
-	uint64_t excess_bytes;    /* reserved beyond the total: managed memory can be */
-};
-
-void vs_device_state_get_whereabouts(const struct vs_device_state *state,
-				     struct vs_whereabouts *where);
+/*
+ * The sample that tells of other processes at that instant: the one a failure caused, else the
+ * latest before; is_known false: there is none. Never NULL.
+ */
+const struct vs_memory_sample *vs_device_state_get_memory(const struct vs_device_state *state);
 
 #endif

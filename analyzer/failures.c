@@ -415,6 +415,18 @@ uint64_t vs_failures_count_device(const struct vs_failures *failures,
 	return sum;
 }
 
+uint64_t vs_failures_count_recovered(const struct vs_failures *failures,
+				     const struct vs_replay_device *device)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < failures->nr_groups; i++)
+		if (failures->groups[i]->device == device)
+			sum += failures->groups[i]->nr_recovered;
+	return sum;
+}
+
 uint64_t vs_failures_count_pool(const struct vs_failures *failures,
 				const struct vs_replay_pool *pool)
 {

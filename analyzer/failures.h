@@ -59,6 +59,10 @@ uint64_t vs_failures_count_device(const struct vs_failures *failures,
 uint64_t vs_failures_count_pool(const struct vs_failures *failures,
 				const struct vs_replay_pool *pool);
 
+/* Failures of a device that were served when asked again. */
+uint64_t vs_failures_count_recovered(const struct vs_failures *failures,
+				     const struct vs_replay_device *device);
+
 /* The group with the latest out-of-memory of the device (NULL: any), or NULL. */
 const struct vs_failure_group *vs_failures_get_last(const struct vs_failures *failures,
 						    const struct vs_replay_device *device);

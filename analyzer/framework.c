@@ -13,6 +13,8 @@ static const char *const settings[] = {
 	"XLA_PYTHON_CLIENT_PREALLOCATE",  "XLA_PYTHON_CLIENT_MEM_FRACTION",
 };
 
+#define TORCH_LIBRARY "/libc10_cuda.so"
+
 #define NR_SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
 bool vs_framework_next_setting(const struct vs_story *story, size_t *i, const char **name,
@@ -36,20 +38,15 @@ static const char *get_fact(const struct vs_story *story, const char *key)
 	return vs_definitions_get_fact(&story->analysis.replay->definitions, key);
 }
 
-/* Its library for CUDA asked the driver for something. */
-static bool has_library(const struct vs_story *story)
+/* A library with this in its path asked the driver for something. */
+static bool has_library(const struct vs_story *story, const char *name)
 {
 	const struct vs_definitions *definitions = &story->analysis.replay->definitions;
-	static const char name[] = "/libc10_cuda.so";
 	size_t i;
 
-	for (i = 0; i < definitions->nr_modules; i++) {
-		const char *path = definitions->modules[i]->path;
-		size_t size = strlen(path);
-
-		if (size >= sizeof(name) && !strcmp(path + size - (sizeof(name) - 1), name))
+	for (i = 0; i < definitions->nr_modules; i++)
+		if (strstr(definitions->modules[i]->path, name))
 			return true;
-	}
 	return false;
 }
 
@@ -68,13 +65,70 @@ const char *vs_framework_get_lack(const struct vs_story *story)
 {
 	const char *blocks = get_fact(story, "torch.blocks");
 
-	if (has_pool(story) || (!blocks && !has_library(story)))
+	if (has_pool(story) || (!blocks && !has_library(story, TORCH_LIBRARY)))
 		return NULL;
 	if (!blocks)
 		return "it does not report them in a known way";
 	if (!strncmp(blocks, "off: ", 5))
 		return blocks + 5;
 	return "it reported none: another allocator, or caching is off";
+}
+
+/* By the names that the recorder gives to their pools. */
+static enum vs_framework get_framework(const struct vs_replay_pool *pool)
+{
+	if (!pool || pool->owner != VS_POOL_FRAMEWORK)
+		return VS_FRAMEWORK_NONE;
+	if (!strncmp(pool->name, "PyTorch", 7))
+		return VS_FRAMEWORK_TORCH;
+	if (!strncmp(pool->name, "TensorFlow", 10))
+		return VS_FRAMEWORK_TENSORFLOW;
+	return !strncmp(pool->name, "JAX", 3) ? VS_FRAMEWORK_JAX : VS_FRAMEWORK_NONE;
+}
+
+enum vs_framework vs_framework_find(const struct vs_story *story, const struct vs_replay_pool *pool)
+{
+	const struct vs_replay *replay = story->analysis.replay;
+	enum vs_framework found = get_framework(pool);
+	size_t i;
+
+	/* A program's own pool is what the program makes of it, whatever else it uses. */
+	if (pool && pool->owner == VS_POOL_PROGRAM)
+		return VS_FRAMEWORK_NONE;
+	for (i = 0; i < replay->nr_pools && found == VS_FRAMEWORK_NONE; i++)
+		found = get_framework(replay->pools[i]);
+	if (found != VS_FRAMEWORK_NONE)
+		return found;
+	if (get_fact(story, "torch.version") || has_library(story, TORCH_LIBRARY))
+		return VS_FRAMEWORK_TORCH;
+	if (has_library(story, "/libtensorflow"))
+		return VS_FRAMEWORK_TENSORFLOW;
+	if (has_library(story, "/jaxlib/") || has_library(story, "/jax_plugins/"))
+		return VS_FRAMEWORK_JAX;
+	return VS_FRAMEWORK_NONE;
+}
+
+bool vs_framework_has_setting(const struct vs_story *story, const char *name, const char *word)
+{
+	const char *found, *value;
+	size_t i = 0;
+
+	while (vs_framework_next_setting(story, &i, &found, &value))
+		if (!strcmp(found, name))
+			return !word || strcasestr(value, word);
+	return false;
+}
+
+bool vs_framework_has_code(const struct vs_story *story, const char *path)
+{
+	const struct vs_definitions *definitions = &story->analysis.replay->definitions;
+	const struct vs_definition_code *code;
+	size_t slot = 0;
+
+	while ((code = vs_id_map_next(&definitions->codes, &slot)))
+		if (code->file && strstr(code->file, path))
+			return true;
+	return false;
 }
 
 void vs_framework_put_text(const struct vs_story *story)

@@ -12,6 +12,24 @@
 bool vs_framework_next_setting(const struct vs_story *story, size_t *i, const char **name,
 			       const char **value);
 
+/* Frameworks whose traces are in the trace: pools, facts, libraries. */
+enum vs_framework {
+	VS_FRAMEWORK_NONE = 1 << 0, /* none of these */
+	VS_FRAMEWORK_TORCH = 1 << 1,
+	VS_FRAMEWORK_TENSORFLOW = 1 << 2,
+	VS_FRAMEWORK_JAX = 1 << 3,
+};
+
+/* The one that a pool is of; NULL, or no framework's: the first that the program has. */
+enum vs_framework vs_framework_find(const struct vs_story *story,
+				    const struct vs_replay_pool *pool);
+
+/* Whether a variable was set, and to something with this word in it (NULL: to anything). */
+bool vs_framework_has_setting(const struct vs_story *story, const char *name, const char *word);
+
+/* Whether code of a file whose path has this in it led to an allocation. */
+bool vs_framework_has_code(const struct vs_story *story, const char *path);
+
 /*
  * Why no block of PyTorch is in the trace although PyTorch was there, as half a sentence. NULL: it
  * was not, or there are some.

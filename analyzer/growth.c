@@ -98,6 +98,21 @@ static void look(struct vs_growth *growth, const uint64_t *values, int64_t *scra
 	growth->stride = stride;
 }
 
+/*
+ * The least at a boundary and those before it, up to the one taken before: of boundaries that are
+ * phases, some are in the middle of a step, and what is alive there is not kept.
+ */
+static uint64_t get_least(const uint64_t *values, size_t at, size_t stride)
+{
+	uint64_t least = values[at];
+	size_t i;
+
+	for (i = 1; i < stride && i <= at; i++)
+		if (values[at - i] < least)
+			least = values[at - i];
+	return least;
+}
+
 int vs_growth_find(struct vs_growth *growth, const uint64_t *values, size_t nr_values)
 {
 	uint64_t *picked, *floor;
@@ -118,11 +133,31 @@ int vs_growth_find(struct vs_growth *growth, const uint64_t *values, size_t nr_v
 		if (nr <= LEAST_GROWN || (stride > 1 && nr < 6))
 			break;
 		for (i = 0; i < nr; i++)
-			picked[i] = values[(nr_values - 1) % stride + i * stride];
+			picked[i] =
+				get_least(values, (nr_values - 1) % stride + i * stride, stride);
 		look(growth, picked, scratch, floor, nr, stride, get_fall(values, nr_values));
 		if (growth->is_growing)
 			growth->onset += (nr_values - 1) % stride;
 	}
 	free(picked);
 	return 0;
+}
+
+bool vs_growth_find_level(const uint64_t *values, size_t nr_values, size_t *since)
+{
+	uint64_t level = nr_values ? values[nr_values - 1] : 0, highest = 0;
+	size_t i, nr_grown = 0;
+
+	*since = nr_values;
+	while (*since > 0 && values[*since - 1] == level)
+		--*since;
+	/* New heights on the way there; what came and went in between does not matter. */
+	for (i = 0; i <= *since && i < nr_values; i++) {
+		if (values[i] > highest) {
+			highest = values[i];
+			nr_grown++;
+		}
+	}
+	return level && highest == level && nr_grown >= LEAST_GROWN &&
+	       (nr_values - *since) * 4 >= nr_values && nr_values - *since > LEAST_GROWN;
 }

@@ -26,4 +26,10 @@ struct vs_growth {
 VS_MUST_CHECK int vs_growth_find(struct vs_growth *growth, const uint64_t *values,
 				 size_t nr_values);
 
+/*
+ * Whether it grew over three boundaries or more and then stayed as it was, for a quarter of all
+ * boundaries at least. *since: the first of those.
+ */
+bool vs_growth_find_level(const uint64_t *values, size_t nr_values, size_t *since);
+
 #endif

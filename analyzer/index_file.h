@@ -15,7 +15,7 @@
  * Raise it with every change of what is in the file, or of the state that a replay has after the
  * same records: test_index_version.c notices.
  */
-#define VS_INDEX_FILE_VERSION 2
+#define VS_INDEX_FILE_VERSION 3
 
 #define VS_INDEX_FILE_HEADER_SIZE 64
 

@@ -47,18 +47,37 @@ static void thin(struct vs_measure_retained *measure)
 {
 	uint32_t i;
 
-	for (i = 0; i < measure->accounts_capacity; i++)
-		thin_series(&measure->accounts[i]);
+	for (i = 0; i < measure->accounts_capacity; i++) {
+		thin_series(&measure->accounts[i].live);
+		thin_series(&measure->accounts[i].old);
+	}
 	for (i = 0; i < measure->nr_boundaries / 2; i++)
 		measure->boundaries[i] = measure->boundaries[i * 2];
 	measure->nr_boundaries /= 2;
 	measure->stride *= 2;
 }
 
+/* What is young now will be old at the next boundary: that one has to look again. */
+static int note(struct vs_measure_retained *measure, const struct vs_replay *replay, uint32_t index)
+{
+	struct vs_retained_account *account = &measure->accounts[index];
+	uint64_t live = replay->accounts[index]->live_bytes;
+	uint64_t young = account->young_bytes < live ? account->young_bytes : live;
+	int err = set_level(&account->live, measure->nr_boundaries, live);
+
+	if (!err)
+		err = set_level(&account->old, measure->nr_boundaries, live - young);
+	account->is_dirty = account->young_bytes;
+	account->young_bytes = 0;
+	if (account->is_dirty)
+		measure->dirty[measure->nr_dirty++] = index;
+	return err;
+}
+
 static int add_boundary(struct vs_measure_retained *measure, const struct vs_replay *replay,
 			struct vs_boundary boundary)
 {
-	size_t i;
+	size_t i, nr_dirty;
 	int err = 0;
 
 	if (measure->nr_passed++ % measure->stride)
@@ -67,14 +86,11 @@ static int add_boundary(struct vs_measure_retained *measure, const struct vs_rep
 		thin(measure);
 		/* VS_RETAINED_MAX is even: this one is a multiple of the new stride, too. */
 	}
-	for (i = 0; i < measure->nr_dirty && !err; i++) {
-		struct vs_series *series = &measure->accounts[measure->dirty[i]];
-
-		series->is_dirty = false;
-		err = set_level(series, measure->nr_boundaries,
-				replay->accounts[measure->dirty[i]]->live_bytes);
-	}
+	nr_dirty = measure->nr_dirty;
 	measure->nr_dirty = 0;
+	for (i = 0; i < nr_dirty && !err; i++)
+		err = note(measure, replay, measure->dirty[i]);
+	measure->boundary_id = replay->last_id;
 	measure->boundaries[measure->nr_boundaries++] = boundary;
 	return err;
 }
@@ -83,6 +99,8 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 		     const struct vs_change *change)
 {
 	struct vs_measure_retained *measure = measure_of(observer);
+	struct vs_retained_account *account;
+	uint64_t size;
 	uint32_t index;
 	int err;
 
@@ -94,8 +112,17 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	if (err)
 		return err;
 	index = change->item->account->index;
-	if (!measure->accounts[index].is_dirty) {
-		measure->accounts[index].is_dirty = true;
+	account = &measure->accounts[index];
+	if (change->item->id > measure->boundary_id) {
+		size = change->item->size;
+		if (change->type == VS_CHANGE_CHARGED)
+			account->young_bytes += size;
+		else
+			account->young_bytes -=
+				size < account->young_bytes ? size : account->young_bytes;
+	}
+	if (!account->is_dirty) {
+		account->is_dirty = true;
 		measure->dirty[measure->nr_dirty++] = index;
 	}
 	return 0;
@@ -121,6 +148,25 @@ static int before_record(struct vs_observer *observer, const struct vs_replay *r
 	return err;
 }
 
+int vs_measure_retained_add_boundary(struct vs_measure_retained *measure,
+				     const struct vs_replay *replay, uint64_t time_ns)
+{
+	return add_boundary(measure, replay, (struct vs_boundary){time_ns, measure->nr_passed});
+}
+
+/* The name of a phase that has just ended is still there, above those that are open. */
+static void note_phase(struct vs_measure_retained *measure, const struct vs_replay_thread *thread)
+{
+	uint32_t name = thread->phases_capacity ? thread->phases[0] : VS_NO_ID;
+
+	if (measure->phase == VS_NO_ID && !measure->is_mixed)
+		measure->phase = name;
+	if (measure->phase != name) {
+		measure->is_mixed = true;
+		measure->phase = VS_NO_ID;
+	}
+}
+
 static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_record *record)
 {
@@ -136,8 +182,10 @@ static int on_record(struct vs_observer *observer, const struct vs_replay *repla
 	}
 	if (measure->unit == VS_BOUNDARY_PHASES && record->type == VS_RECORD_PHASE_POP) {
 		thread = vs_id_map_get(&replay->threads, record->thread);
-		if (thread && !thread->nr_phases)
+		if (thread && !thread->nr_phases) {
+			note_phase(measure, thread);
 			return add_boundary(measure, replay, boundary);
+		}
 	}
 	return 0;
 }
@@ -162,8 +210,10 @@ void vs_measure_retained_fini(struct vs_measure_retained *measure)
 {
 	size_t i;
 
-	for (i = 0; i < measure->accounts_capacity; i++)
-		free(measure->accounts[i].levels);
+	for (i = 0; i < measure->accounts_capacity; i++) {
+		free(measure->accounts[i].live.levels);
+		free(measure->accounts[i].old.levels);
+	}
 	free(measure->accounts);
 	free(measure->dirty);
 }
@@ -171,7 +221,7 @@ void vs_measure_retained_fini(struct vs_measure_retained *measure)
 /* ---- The sum -------------------------------------------------------------------------------- */
 
 void vs_measure_retained_get_values(const struct vs_measure_retained *measure,
-				    const struct vs_account *account, uint64_t *values)
+				    const struct vs_account *account, bool is_old, uint64_t *values)
 {
 	const struct vs_series *series;
 	size_t next = 0;
@@ -181,7 +231,8 @@ void vs_measure_retained_get_values(const struct vs_measure_retained *measure,
 	memset(values, 0, measure->nr_boundaries * sizeof(values[0]));
 	if (account->index >= measure->accounts_capacity)
 		return;
-	series = &measure->accounts[account->index];
+	series = is_old ? &measure->accounts[account->index].old
+			: &measure->accounts[account->index].live;
 	for (i = 0; i < measure->nr_boundaries; i++) {
 		while (next < series->nr_levels && series->levels[next].boundary <= i)
 			bytes = series->levels[next++].bytes;
@@ -189,10 +240,26 @@ void vs_measure_retained_get_values(const struct vs_measure_retained *measure,
 	}
 }
 
+/*
+ * Whether half of what a site kept was there at the last boundaries and at those before them: of a
+ * site that only asks for more at a time, nothing is. old: what was, at each.
+ */
+static bool is_kept(const struct vs_growth *growth, const uint64_t *old, uint32_t nr)
+{
+	uint64_t least = old[nr - 1];
+	size_t i;
+
+	for (i = 1; i < growth->stride && i < nr; i++)
+		if (old[nr - 1 - i] < least)
+			least = old[nr - 1 - i];
+	return least >= growth->kept_bytes / 2;
+}
+
 static int sum_site(struct vs_retained_site *site, const struct vs_measure_retained *measure,
 		    const struct vs_account *account, const uint64_t *values)
 {
 	uint32_t nr = measure->nr_boundaries, i, first = nr > 1;
+	size_t level;
 	int err = vs_growth_find(&site->growth, values, nr);
 
 	if (err)
@@ -208,6 +275,11 @@ static int sum_site(struct vs_retained_site *site, const struct vs_measure_retai
 	for (i = first; i < nr; i++)
 		if (values[i] < site->constant_bytes)
 			site->constant_bytes = values[i];
+	site->is_level = !site->growth.is_growing && vs_growth_find_level(values, nr, &level);
+	if (site->is_level) {
+		site->level_since = measure->boundaries[level].number;
+		site->level_since_ns = measure->boundaries[level].time_ns;
+	}
 	if (site->growth.is_growing) {
 		size_t before = site->growth.onset - 1;
 
@@ -248,10 +320,10 @@ static void forecast(struct vs_retained *retained, const struct vs_measure_retai
 					       (double)steps * (double)retained->steps_to_full);
 }
 
-/* values, grown: room for one value a boundary. */
+/* values, grown, old: room for one value a boundary. */
 static int sum_sites(struct vs_retained *retained, const struct vs_measure_retained *measure,
 		     const struct vs_replay *replay, const struct vs_replay_device *device,
-		     uint64_t *values, uint64_t *grown)
+		     uint64_t *values, uint64_t *grown, uint64_t *old)
 {
 	size_t i, k;
 	int err = 0;
@@ -262,8 +334,13 @@ static int sum_sites(struct vs_retained *retained, const struct vs_measure_retai
 
 		if (account->device != device || account->domain != VS_DOMAIN_DEVICE)
 			continue;
-		vs_measure_retained_get_values(measure, account, values);
+		vs_measure_retained_get_values(measure, account, false, values);
 		err = sum_site(site, measure, account, values);
+		if (!err && site->growth.is_growing) {
+			vs_measure_retained_get_values(measure, account, true, old);
+			if (!is_kept(&site->growth, old, measure->nr_boundaries))
+				site->growth = (struct vs_growth){0};
+		}
 		if (err || (!site->last_bytes && !site->growth.is_growing))
 			continue;
 		retained->nr_sites++;
@@ -301,13 +378,14 @@ int vs_measure_retained_sum(struct vs_retained *retained, const struct vs_measur
 	retained->boundary_stride = measure->stride;
 	if (!measure->nr_boundaries || !replay->nr_accounts)
 		return 0;
-	values = calloc(measure->nr_boundaries, 2 * sizeof(*values));
+	values = calloc(measure->nr_boundaries, 3 * sizeof(*values));
 	if (!values)
 		return err;
 	retained->sites = calloc(replay->nr_accounts, sizeof(*retained->sites));
 	if (retained->sites)
 		err = sum_sites(retained, measure, replay, device, values,
-				values + measure->nr_boundaries);
+				values + measure->nr_boundaries,
+				values + (size_t)measure->nr_boundaries * 2);
 	if (!err)
 		err = sum_growth(retained, measure, device, values + measure->nr_boundaries);
 	free(values);

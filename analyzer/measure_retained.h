@@ -6,12 +6,14 @@
 
 /*
  * What is alive at one boundary after the other, by account: docs/analyses.md, "Retained".
- * Boundaries are the starts of steps, else the ends of outermost phases, else equal intervals.
+ * Boundaries are the starts of steps, else the ends of outermost phases, else those of steps that
+ * are derived, else equal intervals.
  */
 enum vs_boundary_unit {
 	VS_BOUNDARY_STEPS,
 	VS_BOUNDARY_PHASES,
 	VS_BOUNDARY_INTERVALS,
+	VS_BOUNDARY_DERIVED, /* steps that nobody marked: steps.h */
 };
 
 /* How many boundaries are kept. When there are more, every second one is left out, again and again:
@@ -34,7 +36,14 @@ struct vs_series {
 	struct vs_level *levels;
 	size_t nr_levels;
 	size_t capacity;
-	bool is_dirty; /* changed since the last boundary */
+};
+
+/* An account at boundaries. */
+struct vs_retained_account {
+	struct vs_series live;
+	struct vs_series old; /* of that, what was alive at the boundary before, too */
+	uint64_t young_bytes; /* born since the last boundary, and alive */
+	bool is_dirty;        /* changed since the last boundary, or at it */
 };
 
 struct vs_measure_retained {
@@ -42,13 +51,18 @@ struct vs_measure_retained {
 	enum vs_boundary_unit unit;
 	uint64_t start_ns; /* of equal intervals */
 	uint64_t interval_ns;
+	uint64_t period;    /* of derived steps: requests in one, */
+	double confidence;  /* and how much they are alike */
 	uint64_t nr_passed; /* boundaries so far, kept or not */
 	uint64_t stride;    /* one of so many is kept; a power of two */
 	struct vs_boundary boundaries[VS_RETAINED_MAX];
 	uint32_t nr_boundaries;
-	struct vs_series *accounts; /* by account->index */
+	struct vs_retained_account *accounts; /* by account->index */
 	size_t accounts_capacity;
-	uint32_t *dirty; /* accounts that changed since the last boundary */
+	uint64_t boundary_id; /* number of the latest birth before the last boundary */
+	uint32_t phase;       /* name of all outermost phases, or VS_NO_ID */
+	bool is_mixed;        /* they have different names */
+	uint32_t *dirty;      /* accounts that changed since the last boundary */
 	size_t nr_dirty;
 	size_t dirty_capacity;
 };
@@ -58,9 +72,16 @@ void vs_measure_retained_init(struct vs_measure_retained *measure, enum vs_bound
 			      uint64_t first_ns, uint64_t last_ns);
 void vs_measure_retained_fini(struct vs_measure_retained *measure);
 
-/* Bytes of an account at every boundary; values has room for nr_boundaries. */
+/* A boundary that somebody else found (VS_BOUNDARY_DERIVED): before the record that comes next. */
+VS_MUST_CHECK int vs_measure_retained_add_boundary(struct vs_measure_retained *measure,
+						   const struct vs_replay *replay,
+						   uint64_t time_ns);
+
+/* Bytes of an account at every boundary; values has room for nr_boundaries. is_old: only what was
+ * alive at the boundary before as well. */
 void vs_measure_retained_get_values(const struct vs_measure_retained *measure,
-				    const struct vs_account *account, uint64_t *values);
+				    const struct vs_account *account, bool is_old,
+				    uint64_t *values);
 
 /* One account in the story of what stays. */
 struct vs_retained_site {
@@ -70,6 +91,9 @@ struct vs_retained_site {
 	uint64_t constant_bytes; /* alive from the second boundary to the last */
 	uint64_t since;          /* number of the boundary before the onset: where it began */
 	uint64_t since_ns;
+	bool is_level;        /* it grew, and has stopped: a cache that is full */
+	uint64_t level_since; /* number of the boundary since which it is so */
+	uint64_t level_since_ns;
 };
 
 struct vs_retained {

@@ -608,8 +608,17 @@ static int open_window(struct vs_replay *replay)
 	return err;
 }
 
+/* NVML's word makes no device: one that is not there has no memory of ours. */
+static struct vs_replay_device *find_sampled(const struct vs_replay *replay, uint32_t ordinal)
+{
+	return ordinal == VS_NO_DEVICE ? NULL : vs_replay_get_device(replay, ordinal);
+}
+
+/* Records that do not happen to the program: definitions, and what is only told. */
 static int define(struct vs_replay *replay, const struct vs_record *record)
 {
+	struct vs_replay_device *device;
+
 	switch (record->type) {
 	case VS_RECORD_DEVICE:
 		return define_device(replay, &record->device);
@@ -617,6 +626,22 @@ static int define(struct vs_replay *replay, const struct vs_record *record)
 		return define_pool(replay, &record->pool);
 	case VS_RECORD_LOST:
 		replay->counters.nr_lost += record->lost.nr_events;
+		return 0;
+	case VS_RECORD_MEMORY_INFO:
+		device = find_sampled(replay, record->memory_info.device);
+		if (device)
+			vs_memory_sample_set(&device->memory, record,
+					     vs_replay_get_reserved(device));
+		return 0;
+	case VS_RECORD_MEMORY_OWN:
+		device = find_sampled(replay, record->memory_own.device);
+		if (device)
+			vs_memory_sample_set_own(&device->memory, &record->memory_own);
+		return 0;
+	case VS_RECORD_MEMORY_HOLDER:
+		device = find_sampled(replay, record->memory_holder.device);
+		if (device)
+			vs_memory_sample_add_holder(&device->memory, &record->memory_holder);
 		return 0;
 	default:
 		return vs_definitions_add(&replay->definitions, record);

@@ -9,6 +9,7 @@
 #include "definitions.h"
 #include "error.h"
 #include "id_map.h"
+#include "memory_sample.h"
 #include "range_tree.h"
 #include "record.h"
 
@@ -59,6 +60,8 @@ struct vs_replay_device {
 	/* As the driver told at the latest failure; 0: never. */
 	uint64_t known_free;
 	uint64_t known_total;
+
+	struct vs_memory_sample memory; /* the latest; a record that is no event */
 };
 
 struct vs_replay_pool {
@@ -369,7 +372,8 @@ static inline bool vs_replay_is_pool_block(const struct vs_item *item)
 static inline bool vs_replay_is_event(const struct vs_record *record)
 {
 	return record->type >= VS_RECORD_ALLOC && record->type != VS_RECORD_MODULE_END &&
-	       record->type != VS_RECORD_LOST;
+	       record->type != VS_RECORD_LOST && record->type != VS_RECORD_MEMORY_INFO &&
+	       record->type != VS_RECORD_MEMORY_OWN && record->type != VS_RECORD_MEMORY_HOLDER;
 }
 
 #endif

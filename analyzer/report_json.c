@@ -4,6 +4,7 @@
 
 #include "composition_report.h"
 #include "site_order.h"
+#include "why_json.h"
 
 static const char *const kind_names[] = {
 #define VS_MEMORY_KIND(name, text) [VS_MEMORY_##name] = text,
@@ -15,6 +16,7 @@ static const char *const unit_names[] = {
 	[VS_BOUNDARY_STEPS] = "step",
 	[VS_BOUNDARY_PHASES] = "phase",
 	[VS_BOUNDARY_INTERVALS] = "interval",
+	[VS_BOUNDARY_DERIVED] = "step",
 };
 
 void vs_report_json_put_counts(struct vs_json *json, const struct vs_counts *counts)
@@ -77,13 +79,10 @@ static int put_group(struct vs_story *story, const struct vs_failure_group *grou
 	return 0;
 }
 
-static void put_cause(struct vs_story *story, const struct vs_device_state *state)
+static void put_last_oom(struct vs_story *story, const struct vs_device_state *state)
 {
 	const struct vs_failure *failure = &state->oom->last_oom;
-	const struct vs_cause *cause = &state->cause;
 	struct vs_json *json = story->json;
-	uint64_t below =
-		cause->pool ? vs_hole_set_get_below(&cause->pool->holes, failure->size) : 0;
 
 	vs_json_begin_object(json, "last_oom");
 	vs_story_put_json_instant(story, "at", &failure->at);
@@ -92,19 +91,8 @@ static void put_cause(struct vs_story *story, const struct vs_device_state *stat
 	vs_json_put_text(
 		json, "text",
 		vs_definitions_get_name(&story->analysis.replay->definitions, failure->text));
-	if (cause->is_free_known)
-		vs_json_put_number(json, "free_bytes", cause->free_size);
-	else
-		vs_json_put_null(json, "free_bytes");
-	vs_json_put_text(json, "cause", vs_cause_name(cause->kind));
-	vs_json_put_number(json, "hole_bytes", cause->hole_bytes);
-	vs_json_put_number(json, "largest_hole_bytes", cause->largest_hole);
-	vs_json_put_number(json, "holes_below_request_bytes", below);
-	vs_json_put_real(json, "holes_below_request_share",
-			 cause->hole_bytes ? (double)below / (double)cause->hole_bytes : 0);
-	vs_json_put_number(json, "releasable_bytes", cause->releasable_bytes);
-	vs_json_put_number(json, "needed_bytes", cause->needed);
-	vs_json_put_number(json, "lacking_bytes", cause->lacking);
+	vs_json_put_text(json, "cause", vs_why_get_name(state->why.kind));
+	vs_why_json_put_numbers(json, &state->why);
 	vs_json_end_object(json);
 }
 
@@ -125,7 +113,7 @@ int vs_report_json_put_failures(struct vs_story *story, const struct vs_device_s
 	}
 	vs_json_end_array(json);
 	if (state->oom)
-		put_cause(story, state);
+		put_last_oom(story, state);
 	else
 		vs_json_put_null(json, "last_oom");
 	return 0;
@@ -188,27 +176,68 @@ void vs_report_json_put_pools(struct vs_story *story, const struct vs_device_sta
 	vs_json_end_array(json);
 }
 
+static void put_known(struct vs_json *json, const char *key, bool is_known, uint64_t bytes)
+{
+	if (is_known)
+		vs_json_put_number(json, key, bytes);
+	else
+		vs_json_put_null(json, key);
+}
+
+static void put_outside(struct vs_story *story, const struct vs_device_state *state,
+			const struct vs_memory_split *split)
+{
+	const struct vs_definitions *definitions = &story->analysis.replay->definitions;
+	const struct vs_memory_sample *sample = vs_device_state_get_memory(state);
+	struct vs_json *json = story->json;
+	uint32_t i;
+
+	put_known(json, "context_bytes", split->is_known, split->context_bytes);
+	put_known(json, "other_process_bytes", split->is_known && split->has_list,
+		  split->others_bytes);
+	put_known(json, "unknown_holder_bytes", split->is_known && !split->has_list,
+		  split->others_bytes);
+	put_known(json, "unexplained_bytes", split->is_known, split->unexplained_bytes);
+	put_known(json, "sampled_ns", sample->is_known, sample->time_ns);
+	vs_json_begin_array(json, "holders");
+	for (i = 0; i < sample->nr_holders && split->has_list; i++) {
+		const char *name = vs_definitions_get_name(definitions, sample->holders[i].name);
+
+		vs_json_begin_object(json, NULL);
+		vs_json_put_number(json, "pid", sample->holders[i].pid);
+		if (name)
+			vs_json_put_text(json, "name", name);
+		else
+			vs_json_put_null(json, "name");
+		vs_json_put_number(json, "bytes", sample->holders[i].size);
+		vs_json_end_object(json);
+	}
+	vs_json_end_array(json);
+}
+
 void vs_report_json_put_where(struct vs_story *story, const struct vs_device_state *state)
 {
-	struct vs_whereabouts where;
+	const struct vs_reconcile *where = &state->where;
 	struct vs_json *json = story->json;
 
-	vs_device_state_get_whereabouts(state, &where);
 	vs_json_begin_object(json, "where");
-	vs_json_put_number(json, "total_bytes", where.total_bytes);
+	vs_json_put_number(json, "total_bytes", where->total_bytes);
 	vs_json_put_number(json, "reserved_bytes", state->map.reserved_bytes);
-	vs_json_put_number(json, "live_bytes", where.live_bytes);
-	vs_json_put_number(json, "hole_bytes", where.hole_bytes);
-	vs_json_put_number(json, "cached_bytes", where.cached_bytes);
-	if (where.is_free_known) {
-		vs_json_put_number(json, "outside_bytes", where.outside_bytes);
-		vs_json_put_number(json, "not_taken_bytes", where.not_taken_bytes);
+	vs_json_put_number(json, "live_bytes", where->live_bytes);
+	vs_json_put_number(json, "hole_bytes", where->hole_bytes);
+	vs_json_put_number(json, "cached_bytes", where->cached_bytes);
+	vs_json_put_number(json, "releasable_bytes", where->releasable_bytes);
+	vs_json_put_number(json, "unmapped_bytes", where->unmapped_bytes);
+	if (where->is_free_known) {
+		vs_json_put_number(json, "outside_bytes", where->outside_bytes);
+		vs_json_put_number(json, "not_taken_bytes", where->not_taken_bytes);
 	} else {
 		vs_json_put_null(json, "outside_bytes");
 		vs_json_put_null(json, "not_taken_bytes");
 	}
-	vs_json_put_number(json, "not_seen_bytes", where.not_seen_bytes);
-	vs_json_put_number(json, "excess_bytes", where.excess_bytes);
+	put_outside(story, state, &where->outside);
+	vs_json_put_number(json, "not_seen_bytes", where->not_seen_bytes);
+	vs_json_put_number(json, "excess_bytes", where->excess_bytes);
 	vs_json_end_object(json);
 }
 
@@ -280,6 +309,18 @@ static void put_growth(struct vs_json *json, const struct vs_growth *growth, uin
 	vs_json_put_number(json, "since_ns", since_ns);
 }
 
+static void put_derived(struct vs_json *json, const struct vs_measure_retained *measure)
+{
+	if (measure->unit != VS_BOUNDARY_DERIVED) {
+		vs_json_put_null(json, "derived");
+		return;
+	}
+	vs_json_begin_object(json, "derived");
+	vs_json_put_number(json, "requests_per_step", measure->period);
+	vs_json_put_real(json, "confidence", measure->confidence);
+	vs_json_end_object(json);
+}
+
 int vs_report_json_put_retained(struct vs_story *story, const struct vs_retained *retained,
 				size_t top)
 {
@@ -289,6 +330,7 @@ int vs_report_json_put_retained(struct vs_story *story, const struct vs_retained
 
 	vs_json_begin_object(json, "retained");
 	vs_json_put_text(json, "unit", unit_names[story->analysis.retained.unit]);
+	put_derived(json, &story->analysis.retained);
 	vs_json_put_number(json, "boundaries", retained->nr_boundaries);
 	vs_json_put_number(json, "live_at_last_bytes", retained->last_live);
 	put_growth(json, &retained->growth, retained->boundary_stride, retained->since,
@@ -309,6 +351,9 @@ int vs_report_json_put_retained(struct vs_story *story, const struct vs_retained
 		vs_json_put_number(json, "constant_bytes", site->constant_bytes);
 		put_growth(json, &site->growth, retained->boundary_stride, site->since,
 			   site->since_ns);
+		vs_why_json_put_known(json, "levels_off_since", site->is_level, site->level_since);
+		vs_why_json_put_known(json, "levels_off_since_ns", site->is_level,
+				      site->level_since_ns);
 		err = vs_story_put_json_site(story, site->account->site, site->account->api);
 		if (!err)
 			vs_json_end_object(json);

@@ -1,13 +1,14 @@
 #include "report_text.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "composition_report.h"
 #include "site_order.h"
 #include "units.h"
+#include "why_text.h"
 
 static void add_heading(struct vs_text_line *line, const char *heading, enum vs_text_mark mark)
 {
@@ -75,27 +76,61 @@ static bool has_divided(const struct vs_address_map *map)
 	return false;
 }
 
+/* Who the other processes are: as many as NVML's list was kept of. */
+static void put_holders(struct vs_story *story, const struct vs_device_state *state)
+{
+	const struct vs_memory_sample *sample = vs_device_state_get_memory(state);
+	struct vs_text_line line = {0};
+	char text[VS_UNITS_MAX];
+	uint32_t i;
+
+	vs_text_add(&line, "  held by others");
+	vs_text_fill(&line, 27);
+	for (i = 0; i < sample->nr_holders; i++) {
+		const struct vs_memory_holder *holder = &sample->holders[i];
+		const char *name =
+			vs_definitions_get_name(&story->analysis.replay->definitions, holder->name);
+
+		vs_text_add(&line, "%s%s by ", i ? ", " : "",
+			    vs_units_put_bytes(text, holder->size));
+		if (name)
+			vs_text_add_name(&line, name, VS_TEXT_NAME_COLUMNS);
+		else
+			vs_text_add(&line, "a process");
+		vs_text_add(&line, " (pid %" PRIu32 ")", holder->pid);
+	}
+	if (sample->own.nr_others > sample->nr_holders)
+		vs_text_add(&line, ", and %" PRIu32 " more",
+			    sample->own.nr_others - sample->nr_holders);
+	vs_text_put_whole(&story->style, &line, 27);
+}
+
 void vs_report_text_put_where(struct vs_story *story, const struct vs_device_state *state)
 {
-	struct vs_whereabouts where;
+	const struct vs_reconcile *where = &state->where;
 	struct vs_text_line line = {0};
 	char text[VS_UNITS_MAX];
 	size_t i;
 
-	vs_device_state_get_whereabouts(state, &where);
-	if (!where.total_bytes || where.excess_bytes)
+	if (!where->total_bytes || where->excess_bytes)
 		return;
 	struct part parts[] = {
-		{"live", where.live_bytes, 0, true},
-		{"holes", where.hole_bytes, 0, has_divided(&state->map)},
-		{"cached", where.cached_bytes, 0, where.cached_bytes},
-		{"context and others", where.outside_bytes, 0, where.is_free_known},
-		{"not taken", where.not_taken_bytes, 0, where.is_free_known},
-		{"free or not seen", where.not_seen_bytes, 0, !where.is_free_known},
+		{"live", where->live_bytes, 0, true},
+		{"holes", where->hole_bytes, 0, has_divided(&state->map)},
+		{"cached", where->releasable_bytes, 0, where->releasable_bytes},
+		{"not mapped", where->unmapped_bytes, 0, where->unmapped_bytes},
+		{"context and others", where->outside.is_known ? 0 : where->outside_bytes, 0,
+		 where->is_free_known && !where->outside.is_known},
+		{"context", where->outside.context_bytes, 0, where->outside.is_known},
+		{where->outside.has_list ? "other processes" : "unknown holder",
+		 where->outside.others_bytes, 0, where->outside.is_known},
+		{"not taken", where->not_taken_bytes, 0, where->is_free_known},
+		{"unexplained", where->outside.unexplained_bytes, 0, where->outside.has_list},
+		{"free or not seen", where->not_seen_bytes, 0, !where->is_free_known},
 	};
-	round_parts(parts, sizeof(parts) / sizeof(parts[0]), get_unit(where.total_bytes),
-		    where.total_bytes);
-	vs_text_add(&line, "WHERE %s ARE AT ", vs_units_put_bytes(text, where.total_bytes));
+	round_parts(parts, sizeof(parts) / sizeof(parts[0]), get_unit(where->total_bytes),
+		    where->total_bytes);
+	vs_text_add(&line, "WHERE %s ARE AT ", vs_units_put_bytes(text, where->total_bytes));
 	if (state->named == VS_AT_TIME)
 		vs_text_add(&line, "%s", vs_units_put_time(text, state->at.time_ns));
 	else
@@ -110,240 +145,25 @@ void vs_report_text_put_where(struct vs_story *story, const struct vs_device_sta
 			vs_text_add(&line, "  %s %" PRIu64 ".%02" PRIu64, parts[i].name,
 				    parts[i].hundredths / 100, parts[i].hundredths % 100);
 	vs_text_put_whole(&story->style, &line, 4);
+	if (where->outside.has_list && where->outside.others_bytes)
+		put_holders(story, state);
 }
 
 /* ---- Out of memory -------------------------------------------------------------------------- */
 
-/* What follows does not fit: on a line of its own, then. */
-static void end_line(struct vs_text_line *line, const struct vs_story *story)
-{
-	vs_text_put_whole(&story->style, line, 4);
-	vs_text_add(line, "  ");
-}
-
-static void add_cause(struct vs_text_line *line, const struct vs_story *story,
-		      enum vs_cause_kind kind)
-{
-	char name[32];
-	size_t i, width;
-
-	snprintf(name, sizeof(name), "%s", vs_cause_name(kind));
-	for (i = 0; name[i]; i++)
-		name[i] = (char)toupper((unsigned char)name[i]);
-	width = strlen("cause: ") + strlen(name);
-	if (story->style.width > vs_text_get_width(line->bytes) + width + 2)
-		vs_text_fill(line, story->style.width - width);
-	else
-		end_line(line, story);
-	vs_text_add(line, "cause: %s", name);
-}
-
-/* The sentence that proves the cause. */
-static void add_evidence(struct vs_text_line *line, const struct vs_device_state *state,
-			 uint64_t nr_blocks, uint64_t block_bytes)
-{
-	const struct vs_cause *cause = &state->cause;
-	const struct vs_replay_pool *pool = state->oom->pool;
-	char a[VS_UNITS_MAX], b[VS_UNITS_MAX], c[VS_UNITS_MAX];
-
-	switch (cause->kind) {
-	case VS_CAUSE_FRAGMENTATION:
-		vs_text_add(line,
-			    "the largest hole is %s: %" PRIu64 " blocks (%s) cut %s of free pool "
-			    "memory into %" PRIu64 " holes",
-			    vs_units_put_bytes(a, cause->largest_hole), nr_blocks,
-			    vs_units_put_bytes(b, block_bytes),
-			    vs_units_put_bytes(c, cause->hole_bytes), cause->pool->holes.nr_holes);
-		break;
-	case VS_CAUSE_LIMIT:
-		vs_text_add(line, "pool ");
-		vs_text_add_name(line, pool->name, VS_TEXT_NAME_COLUMNS);
-		vs_text_add(line, " holds %s, %s of it in blocks",
-			    vs_units_put_bytes(a, cause->pool ? cause->pool->segment_bytes : 0),
-			    vs_units_put_bytes(b, cause->pool ? cause->pool->block_bytes : 0));
-		if (pool->limit_size)
-			vs_text_add(line, ", and may hold %s",
-				    vs_units_put_bytes(c, pool->limit_size));
-		else
-			vs_text_add(line, ", and did not grow though the device has room");
-		break;
-	case VS_CAUSE_RETENTION:
-		vs_text_add(line, "%s too little; %s were kept step by step, see RETAINED",
-			    vs_units_put_bytes(a, cause->lacking),
-			    vs_units_put_bytes(b, state->retained.growth.kept_bytes));
-		break;
-	case VS_CAUSE_CAPACITY:
-		vs_text_add(line,
-			    "%s too little: %s live, and all that is free together is less "
-			    "than %s",
-			    vs_units_put_bytes(a, cause->lacking),
-			    vs_units_put_bytes(b, state->map.live_bytes),
-			    cause->needed > cause->requested ? "the pool takes for it"
-							     : "was asked");
-		break;
-	case VS_CAUSE_POOL:
-		vs_text_add(
-			line,
-			"%s too little; pools hold %s that they do not use and could give back, "
-			"see POOLS",
-			vs_units_put_bytes(a, cause->lacking),
-			vs_units_put_bytes(b, cause->releasable_bytes));
-		break;
-	case VS_CAUSE_UNKNOWN:
-		vs_text_add(line, "what was recorded does not tell why");
-		break;
-	}
-}
-
-static const struct vs_account *get_account(const struct vs_story *story,
-					    const struct vs_account *then)
-{
-	return story->analysis.replay->accounts[then->index];
-}
-
-static int put_neighbours(struct vs_story *story, const struct vs_address_neighbour *neighbours,
-			  size_t nr_neighbours, uint64_t nr_blocks)
-{
-	const struct vs_address_neighbour *first = &neighbours[0];
-	struct vs_text_line line = {0};
-	char text[512];
-	int err;
-
-	if (!nr_neighbours)
-		return 0;
-	err = vs_site_names_put_short(story->names, get_account(story, first->account)->site,
-				      first->account->api, text, sizeof(text));
-	if (err)
-		return err;
-	if (first->nr_blocks == nr_blocks)
-		vs_text_add(&line, "  all of them come from");
-	else
-		vs_text_add(&line, "  %" PRIu64 " of the %" PRIu64 " come from", first->nr_blocks,
-			    nr_blocks);
-	vs_text_fill(&line, 27);
-	vs_text_add_name(&line, text, story->style.width - 27);
-	if (first->nr_births > 1 && first->nr_births == first->nr_blocks)
-		vs_text_add(&line, "   one a step in %" PRIu64 " steps", first->nr_births);
-	vs_text_put_whole(&story->style, &line, 27);
-	return 0;
-}
-
-/* How a driver pool gives back what it does not use: nobody sees it unless told. */
-static void put_driver_pool(struct vs_story *story, const struct vs_cause *cause)
-{
-	const struct vs_address_pool *pool = cause->driver_pool;
-	struct vs_text_line line = {0};
-	uint64_t bytes = pool->releasable_bytes;
-	char text[VS_UNITS_MAX];
-
-	if (bytes > cause->releasable_bytes)
-		bytes = cause->releasable_bytes;
-	vs_text_add(&line, "  %s of it", vs_units_put_bytes(text, bytes));
-	vs_text_fill(&line, 27);
-	vs_text_add(&line, "in pool ");
-	vs_text_add_name(&line, pool->pool->name, VS_TEXT_NAME_COLUMNS);
-	vs_text_add(&line, ": cudaMemPoolTrimTo or a lower release threshold gives it back");
-	vs_text_put_whole(&story->style, &line, 27);
-}
-
-static int put_asker(struct vs_story *story, const struct vs_failure_group *group)
-{
-	struct vs_text_line line = {0};
-	char text[1024], time[VS_UNITS_MAX];
-	int err = vs_site_names_put(story->names, group->site, group->api, text, sizeof(text));
-
-	if (err)
-		return err;
-	vs_text_add(&line, "  asked by");
-	vs_text_fill(&line, 27);
-	vs_text_add(&line, "%s", text);
-	vs_text_put(&story->style, &line);
-	if (group->nr_ooms < 2)
-		return 0;
-	vs_text_add(&line, "  %" PRIu64 " such failures from there, the first at %s",
-		    group->nr_ooms, vs_units_put_time(time, group->first_oom.at.time_ns));
-	vs_text_put(&story->style, &line);
-	return 0;
-}
-
-/* What the pool itself said, in its own words. */
-static void put_words(struct vs_story *story, const struct vs_failure_group *group)
-{
-	const char *text =
-		vs_definitions_get_name(&story->analysis.replay->definitions, group->last_oom.text);
-	struct vs_text_line line = {0};
-
-	if (!text)
-		return;
-	vs_text_add(&line, "  %s says", group->pool->name);
-	vs_text_fill(&line, 27);
-	vs_text_add(&line, "%s", text);
-	vs_text_put_whole(&story->style, &line, 27);
-}
-
-static int put_last_oom(struct vs_story *story, const struct vs_device_state *state)
-{
-	const struct vs_failure *failure = &state->oom->last_oom;
-	const struct vs_cause *cause = &state->cause;
-	struct vs_address_neighbour *neighbours = NULL;
-	struct vs_text_line line = {0};
-	uint64_t nr_blocks = 0, bytes = 0;
-	char text[VS_UNITS_MAX];
-	size_t nr = 0, i;
-	int err = 0;
-
-	vs_text_add(&line, "OUT OF MEMORY");
-	vs_text_mark(&line, VS_TEXT_ALARM);
-	vs_story_add_instant(&line, &failure->at);
-	vs_text_add(&line, ": %s asked", vs_units_put_bytes(text, failure->size));
-	if (state->oom->pool && cause->pool) {
-		vs_text_add(&line, ", %s free in pool ",
-			    vs_units_put_bytes(text, cause->hole_bytes));
-		vs_text_add_name(&line, state->oom->pool->name, VS_TEXT_NAME_COLUMNS);
-	} else if (cause->is_free_known) {
-		vs_text_add(&line, ", %s free", vs_units_put_bytes(text, cause->free_size));
-	}
-	add_cause(&line, story, cause->kind);
-	vs_text_put(&story->style, &line);
-	if (cause->kind == VS_CAUSE_FRAGMENTATION)
-		err = vs_address_map_find_neighbours(&state->map, cause->pool->pool, &neighbours,
-						     &nr);
-	for (i = 0; i < nr; i++) {
-		nr_blocks += neighbours[i].nr_blocks;
-		bytes += neighbours[i].bytes;
-	}
-	vs_text_add(&line, "  ");
-	add_evidence(&line, state, nr_blocks, bytes);
-	vs_text_put_whole(&story->style, &line, 4);
-	if (cause->kind == VS_CAUSE_POOL && cause->driver_pool)
-		put_driver_pool(story, cause);
-	if (!err)
-		err = put_neighbours(story, neighbours, nr, nr_blocks);
-	free(neighbours);
-	if (!err)
-		err = put_asker(story, state->oom);
-	if (!err)
-		put_words(story, state->oom);
-	return err;
-}
-
-/* Other sites that ran out, and what was tried again with success. */
+/* Other sites that ran out. */
 static int put_other_failures(struct vs_story *story, const struct vs_device_state *state)
 {
 	const struct vs_failures *failures = &story->analysis.failures;
 	struct vs_text_line line = {0};
 	char text[1024], size[VS_UNITS_MAX], number[VS_UNITS_MAX];
-	uint64_t nr_recovered = 0;
 	size_t i;
 	int err;
 
 	for (i = 0; i < failures->nr_groups; i++) {
 		const struct vs_failure_group *group = failures->groups[i];
 
-		if (group->device != state->device)
-			continue;
-		nr_recovered += group->nr_recovered;
-		if (!group->nr_ooms || group == state->oom)
+		if (group->device != state->device || !group->nr_ooms || group == state->oom)
 			continue;
 		err = vs_site_names_put(story->names, group->site, group->api, text, sizeof(text));
 		if (err)
@@ -355,21 +175,18 @@ static int put_other_failures(struct vs_story *story, const struct vs_device_sta
 		vs_text_add(&line, "%s", text);
 		vs_text_put(&story->style, &line);
 	}
-	if (!nr_recovered)
-		return 0;
-	add_heading(&line, "RECOVERED", VS_TEXT_STRONG);
-	vs_text_add(&line, "%s request%s failed and %s served when asked again: no out-of-memory",
-		    vs_units_put_number(number, nr_recovered, story->options->ascii),
-		    nr_recovered == 1 ? "" : "s", nr_recovered == 1 ? "was" : "were");
-	vs_text_put(&story->style, &line);
 	return 0;
 }
 
 int vs_report_text_put_failures(struct vs_story *story, const struct vs_device_state *state)
 {
-	int err = state->oom ? put_last_oom(story, state) : 0;
+	int err = state->oom ? vs_why_text_put(story, state, false) : 0;
 
-	return err ? err : put_other_failures(story, state);
+	if (!err)
+		err = put_other_failures(story, state);
+	if (!err)
+		vs_why_text_put_recovered(story, state->device);
+	return err;
 }
 
 /* ---- Peak ----------------------------------------------------------------------------------- */
@@ -407,18 +224,12 @@ void vs_report_text_put_pools(struct vs_story *story, const struct vs_device_sta
 	}
 }
 
-int vs_report_text_put_peak(struct vs_story *story, const struct vs_replay_device *device,
-			    size_t top)
+int vs_report_text_put_peak_head(struct vs_story *story, const struct vs_replay_device *device)
 {
 	const struct vs_peak_device *peaks = vs_measure_peak_get(&story->analysis.peak, device);
 	struct vs_text_line line = {0};
 	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
-	struct vs_site_row *rows;
-	size_t nr_rows, i;
-	int err = vs_site_order_peak(&story->analysis, device, &rows, &nr_rows);
 
-	if (err)
-		return err;
 	add_heading(&line, "PEAK", VS_TEXT_STRONG);
 	vs_text_add(&line, "%s live in %s reserved", vs_units_put_bytes(a, peaks->live.bytes),
 		    vs_units_put_bytes(b, peaks->live.other));
@@ -431,8 +242,23 @@ int vs_report_text_put_peak(struct vs_story *story, const struct vs_replay_devic
 		vs_story_add_instant(&line, &peaks->reserved.at);
 		vs_text_put(&story->style, &line);
 	}
-	err = vs_composition_report_tell(story, "peak_categories", device, &peaks->live.at,
-					 peaks->live.bytes);
+	return vs_composition_report_tell(story, "peak_categories", device, &peaks->live.at,
+					  peaks->live.bytes);
+}
+
+int vs_report_text_put_peak(struct vs_story *story, const struct vs_replay_device *device,
+			    size_t top)
+{
+	const struct vs_peak_device *peaks = vs_measure_peak_get(&story->analysis.peak, device);
+	struct vs_text_line line = {0};
+	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
+	struct vs_site_row *rows;
+	size_t nr_rows, i;
+	int err = vs_site_order_peak(&story->analysis, device, &rows, &nr_rows);
+
+	if (err)
+		return err;
+	err = vs_report_text_put_peak_head(story, device);
 	for (i = 0; i < nr_rows && i < top && !err; i++) {
 		vs_text_add(&line, "  %-9s %5s %7" PRIu64 " x   ",
 			    vs_units_put_bytes(a, rows[i].bytes),
@@ -450,13 +276,24 @@ int vs_report_text_put_peak(struct vs_story *story, const struct vs_replay_devic
 
 /* ---- Retained ------------------------------------------------------------------------------- */
 
-static const char *get_unit_name(enum vs_boundary_unit unit)
+/* What a boundary is the end of. Phases that are all called a step are steps. */
+static const char *get_unit_name(const struct vs_story *story)
 {
 	static const char *const names[] = {[VS_BOUNDARY_STEPS] = "step",
 					    [VS_BOUNDARY_PHASES] = "phase",
-					    [VS_BOUNDARY_INTERVALS] = "interval"};
+					    [VS_BOUNDARY_INTERVALS] = "interval",
+					    [VS_BOUNDARY_DERIVED] = "step"};
+	static const char *const words[] = {"step",  "iteration", "iter",
+					    "epoch", "batch",     "minibatch"};
+	const struct vs_measure_retained *measure = &story->analysis.retained;
+	const char *phase =
+		vs_definitions_get_name(&story->analysis.replay->definitions, measure->phase);
+	size_t i;
 
-	return names[unit];
+	for (i = 0; i < sizeof(words) / sizeof(words[0]) && phase; i++)
+		if (measure->unit == VS_BOUNDARY_PHASES && !strcasecmp(phase, words[i]))
+			return words[i];
+	return names[measure->unit];
 }
 
 static const char *get_article(const char *noun)
@@ -466,7 +303,7 @@ static const char *get_article(const char *noun)
 
 static void put_growth(struct vs_story *story, const struct vs_retained *retained, bool is_full)
 {
-	const char *unit = get_unit_name(story->analysis.retained.unit);
+	const char *unit = get_unit_name(story);
 	const struct vs_growth *growth = &retained->growth;
 	uint64_t stride = growth->stride * retained->boundary_stride;
 	struct vs_text_line line = {0};
@@ -475,7 +312,8 @@ static void put_growth(struct vs_story *story, const struct vs_retained *retaine
 	add_heading(&line, "RETAINED", VS_TEXT_STRONG);
 	vs_text_add(&line, "%s %s %s", vs_units_put_change(a, (int64_t)growth->rate),
 		    get_article(unit), unit);
-	if (story->analysis.retained.unit == VS_BOUNDARY_STEPS)
+	if (story->analysis.retained.unit == VS_BOUNDARY_STEPS ||
+	    story->analysis.retained.unit == VS_BOUNDARY_DERIVED)
 		vs_text_add(&line, " since step %" PRIu64, retained->since);
 	else
 		vs_text_add(&line, " since %s", vs_units_put_time(a, retained->since_ns));
@@ -492,7 +330,7 @@ static void put_growth(struct vs_story *story, const struct vs_retained *retaine
 
 static void put_no_growth(struct vs_story *story, const struct vs_retained *retained)
 {
-	const char *unit = get_unit_name(story->analysis.retained.unit);
+	const char *unit = get_unit_name(story);
 	struct vs_text_line line = {0};
 	char a[VS_UNITS_MAX];
 
@@ -508,10 +346,28 @@ static void put_no_growth(struct vs_story *story, const struct vs_retained *reta
 	vs_text_put(&story->style, &line);
 }
 
+/* Steps that nobody marked are not as sure as those that somebody did. */
+static void put_derived(struct vs_story *story)
+{
+	const struct vs_measure_retained *measure = &story->analysis.retained;
+	struct vs_text_line line = {0};
+	char number[VS_UNITS_MAX];
+
+	if (measure->unit != VS_BOUNDARY_DERIVED)
+		return;
+	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
+	vs_text_add(&line,
+		    "steps are derived: requests repeat after %s, %.0f %% of them alike; "
+		    "vramscope.step() marks them",
+		    vs_units_put_number(number, measure->period, story->options->ascii),
+		    measure->confidence * 100);
+	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+}
+
 int vs_report_text_put_retained(struct vs_story *story, const struct vs_retained *retained,
 				bool is_full, size_t top)
 {
-	const char *unit = get_unit_name(story->analysis.retained.unit);
+	const char *unit = get_unit_name(story);
 	struct vs_text_line line = {0};
 	char a[VS_UNITS_MAX];
 	size_t i;
@@ -519,9 +375,11 @@ int vs_report_text_put_retained(struct vs_story *story, const struct vs_retained
 
 	if (!retained->nr_growing) {
 		put_no_growth(story, retained);
+		put_derived(story);
 		return 0;
 	}
 	put_growth(story, retained, is_full);
+	put_derived(story);
 	for (i = 0; i < retained->nr_growing && i < top && !err; i++) {
 		const struct vs_retained_site *site = &retained->sites[i];
 

@@ -12,6 +12,8 @@ void vs_report_text_put_where(struct vs_story *story, const struct vs_device_sta
 void vs_report_text_put_pools(struct vs_story *story, const struct vs_device_state *state);
 
 /* top: rows at most. */
+VS_MUST_CHECK int vs_report_text_put_peak_head(struct vs_story *story,
+					       const struct vs_replay_device *device);
 VS_MUST_CHECK int vs_report_text_put_peak(struct vs_story *story,
 					  const struct vs_replay_device *device, size_t top);
 VS_MUST_CHECK int vs_report_text_put_retained(struct vs_story *story,

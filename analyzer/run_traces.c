@@ -16,6 +16,7 @@
 #include "crc32.h"
 #include "fold.h"
 #include "reader.h"
+#include "replay.h"
 #include "run_environment.h"
 
 /* Traces that are named one by one; of more, only the largest. */
@@ -161,12 +162,6 @@ static void free_list(struct list *list)
 	free(list->traces);
 }
 
-static bool is_event(const struct vs_record *record)
-{
-	return record->type >= VS_RECORD_ALLOC && record->type != VS_RECORD_MODULE_END &&
-	       record->type != VS_RECORD_LOST;
-}
-
 /* How many events the trace has by its own last block; 0 if that is not there. */
 static uint64_t get_told(const char *path)
 {
@@ -204,7 +199,7 @@ static uint64_t count_events(const char *path)
 	if (vs_reader_open(&reader, path))
 		return 0;
 	while ((got = vs_reader_next(reader, &record)) > 0)
-		nr_events += is_event(&record);
+		nr_events += vs_replay_is_event(&record);
 	vs_reader_close(reader);
 	return nr_events;
 }

@@ -90,6 +90,35 @@ static int get_name(struct taker *taker, char **name)
 	return *name ? 0 : -VS_ERR_NO_MEMORY;
 }
 
+static void get_memory(struct taker *taker, uint32_t ordinal, struct vs_memory_sample *sample)
+{
+	uint32_t i;
+
+	sample->is_known = get_below(taker, 2);
+	if (!sample->is_known)
+		return;
+	sample->time_ns = get(taker);
+	sample->booked_bytes = get(taker);
+	sample->info.device = ordinal;
+	sample->info.flags = get32(taker);
+	sample->info.total_size = get(taker);
+	sample->info.free_size = get(taker);
+	sample->info.used_size = get(taker);
+	sample->info.reserved_size = get(taker);
+	sample->own.flags = get32(taker);
+	sample->own.nr_others = get32(taker);
+	sample->own.own_size = get(taker);
+	sample->own.others_size = get(taker);
+	sample->own.context_size = get(taker);
+	sample->nr_holders = (uint32_t)get_below(taker, VS_MEMORY_HOLDERS_MAX + 1);
+	for (i = 0; i < sample->nr_holders; i++) {
+		sample->holders[i].device = ordinal;
+		sample->holders[i].pid = get32(taker);
+		sample->holders[i].name = get32(taker);
+		sample->holders[i].size = get(taker);
+	}
+}
+
 static int get_device(struct taker *taker, size_t index)
 {
 	struct vs_replay_device *device;
@@ -117,6 +146,7 @@ static int get_device(struct taker *taker, size_t index)
 	device->total_size = get(taker);
 	device->known_free = get(taker);
 	device->known_total = get(taker);
+	get_memory(taker, ordinal, &device->memory);
 	for (i = 0; i < NR_DEVICE_SUMS; i++)
 		taker->devices[index].numbers[i] = get(taker);
 	return err ? err : taker->in.error;

@@ -12,7 +12,8 @@
 		       "struct " #name " has changed: what is in snapshots?")
 SIZE_OF(vs_replay, 10840);
 SIZE_OF(vs_replay_counters, 48);
-SIZE_OF(vs_replay_device, 112);
+SIZE_OF(vs_replay_device, 416);
+SIZE_OF(vs_memory_sample, 304);
 SIZE_OF(vs_replay_pool, 88);
 SIZE_OF(vs_replay_thread, 88);
 SIZE_OF(vs_account, 48);
@@ -74,6 +75,33 @@ static void put_numbers(struct gatherer *gatherer)
 	put(gatherer, replay->nr_phases);
 }
 
+static void put_memory(struct gatherer *gatherer, const struct vs_memory_sample *sample)
+{
+	uint32_t i;
+
+	put(gatherer, sample->is_known);
+	if (!sample->is_known)
+		return;
+	put(gatherer, sample->time_ns);
+	put(gatherer, sample->booked_bytes);
+	put(gatherer, sample->info.flags);
+	put(gatherer, sample->info.total_size);
+	put(gatherer, sample->info.free_size);
+	put(gatherer, sample->info.used_size);
+	put(gatherer, sample->info.reserved_size);
+	put(gatherer, sample->own.flags);
+	put(gatherer, sample->own.nr_others);
+	put(gatherer, sample->own.own_size);
+	put(gatherer, sample->own.others_size);
+	put(gatherer, sample->own.context_size);
+	put(gatherer, sample->nr_holders);
+	for (i = 0; i < sample->nr_holders; i++) {
+		put(gatherer, sample->holders[i].pid);
+		put(gatherer, sample->holders[i].name);
+		put(gatherer, sample->holders[i].size);
+	}
+}
+
 static void put_device(struct gatherer *gatherer, const struct vs_replay_device *device)
 {
 	put(gatherer, device->ordinal);
@@ -85,6 +113,7 @@ static void put_device(struct gatherer *gatherer, const struct vs_replay_device 
 	put(gatherer, device->total_size);
 	put(gatherer, device->known_free);
 	put(gatherer, device->known_total);
+	put_memory(gatherer, &device->memory);
 	put(gatherer, device->live_bytes);
 	put(gatherer, device->live_count);
 	put(gatherer, device->segment_bytes);

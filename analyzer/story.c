@@ -161,23 +161,30 @@ static int tell_text(const struct vs_options *options, vs_story_teller tell)
 	return status;
 }
 
+int vs_story_tell(struct vs_options *options, const char *schema, vs_story_teller tell)
+{
+	struct vs_siblings siblings = {0};
+	int status;
+
+	if (options->run && vs_siblings_gather(&siblings, options))
+		status = vs_command_fail(NULL, -VS_ERR_NO_MEMORY);
+	else if (options->json)
+		status = tell_json(options, schema, tell);
+	else
+		status = tell_text(options, tell);
+	vs_siblings_fini(&siblings);
+	return status;
+}
+
 int vs_story_run(const struct vs_command *command, int argc, char **argv, const char *schema,
 		 vs_story_teller tell)
 {
-	struct vs_siblings siblings = {0};
 	struct vs_options options;
 	int status;
 
 	if (!vs_options_parse(&options, command, argc, argv, &status))
 		return status;
-	if (options.run && vs_siblings_gather(&siblings, &options))
-		status = vs_command_fail(NULL, -VS_ERR_NO_MEMORY);
-	else if (options.json)
-		status = tell_json(&options, schema, tell);
-	else
-		status = tell_text(&options, tell);
-	vs_siblings_fini(&siblings);
-	return status;
+	return vs_story_tell(&options, schema, tell);
 }
 
 const struct vs_replay_device *vs_story_next_device(const struct vs_story *story, size_t *i)

@@ -38,6 +38,9 @@ typedef int (*vs_story_teller)(struct vs_story *story);
 int vs_story_run(const struct vs_command *command, int argc, char **argv, const char *schema,
 		 vs_story_teller tell);
 
+/* The same with a command line that was read already. */
+int vs_story_tell(struct vs_options *options, const char *schema, vs_story_teller tell);
+
 /*
  * The same with one trace, for those who tell more than a list of stories. Text goes to `file`;
  * json: NULL, or where an object is open. Returns the exit status.

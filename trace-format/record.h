@@ -307,6 +307,46 @@ struct vs_range_end {
 	uint64_t id;
 };
 
+enum vs_memory_info_flag {
+	VS_MEMORY_INFO_FAILURE = 1 << 0, /* asked for because a request failed */
+};
+
+/* A device as NVML tells of it, over all processes. */
+struct vs_memory_info {
+	uint32_t device;
+	uint32_t flags; /* enum vs_memory_info_flag */
+	uint64_t total_size;
+	uint64_t free_size;
+	uint64_t used_size;     /* by processes; the driver's own part is apart where it is told */
+	uint64_t reserved_size; /* the driver's own part; 0: not told, part of used_size */
+};
+
+enum vs_memory_own_flag {
+	VS_MEMORY_OWN_LISTED = 1 << 0,  /* our process is in NVML's list: all but context_size */
+	VS_MEMORY_OWN_CONTEXT = 1 << 1, /* context_size was measured */
+};
+
+/* Whose it is, as far as that is known: right behind its MEMORY_INFO. */
+struct vs_memory_own {
+	uint32_t device;
+	uint32_t flags;        /* enum vs_memory_own_flag; what they do not speak for is 0 */
+	uint32_t nr_others;    /* processes in the list besides ours */
+	uint64_t own_size;     /* of our process, context and all */
+	uint64_t others_size;  /* of the others in the list, together */
+	uint64_t context_size; /* what used_size grew by when our contexts there were created */
+};
+
+/* One of the others, the largest first, behind the MEMORY_OWN it belongs to. */
+struct vs_memory_holder {
+	uint32_t device;
+	uint32_t pid;
+	uint32_t name; /* VS_NO_ID: not known */
+	uint64_t size;
+};
+
+/* A recorder names so many, a reader keeps so many. */
+#define VS_MEMORY_HOLDERS_MAX 8u
+
 struct vs_record {
 	enum vs_record_type type;
 	uint64_t time_ns; /* since the start of the trace; definitions: 0 */
@@ -342,6 +382,9 @@ struct vs_record {
 		struct vs_block_failed_text block_failed_text;
 		struct vs_range_start range_start;
 		struct vs_range_end range_end;
+		struct vs_memory_info memory_info;
+		struct vs_memory_own memory_own;
+		struct vs_memory_holder memory_holder;
 	};
 };
 

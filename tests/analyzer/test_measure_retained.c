@@ -129,7 +129,7 @@ static void test_values_are_the_live_bytes_at_each_boundary_kept(void **state)
 	script_analyse(&script, &analysis);
 	assert_int_equal(analysis.retained.stride, 8);
 	vs_measure_retained_get_values(&analysis.retained, script_get_account(analysis.replay, 1),
-				       values);
+				       false, values);
 	for (uint32_t i = 0; i < analysis.retained.nr_boundaries; i++) {
 		assert_int_equal(analysis.retained.boundaries[i].number, 8 * i);
 		assert_int_equal(values[i], model[8 * i]);
@@ -148,7 +148,7 @@ static void test_account_that_never_changed_has_values_of_zero(void **state)
 	assert_non_null(measure);
 	vs_measure_retained_init(measure, VS_BOUNDARY_STEPS, 0, 0);
 	measure->nr_boundaries = 3;
-	vs_measure_retained_get_values(measure, &account, values);
+	vs_measure_retained_get_values(measure, &account, false, values);
 	assert_int_equal(values[0] | values[1] | values[2], 0);
 	vs_measure_retained_fini(measure);
 	free(measure);
@@ -243,7 +243,7 @@ static void test_window_has_only_the_boundaries_in_it(void **state)
 	assert_int_equal(retained.nr_boundaries, 5);
 	assert_int_equal(analysis.retained.boundaries[0].number, 110);
 	vs_measure_retained_get_values(&analysis.retained, script_get_account(analysis.replay, 1),
-				       values);
+				       false, values);
 	assert_int_equal(values[0], 100); /* what came before the window is there */
 	assert_int_equal(values[4], 140);
 	vs_measure_retained_fini_sum(&retained);

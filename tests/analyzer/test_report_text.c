@@ -175,9 +175,10 @@ static void test_each_cause_has_its_sentence(void **state)
 	assert_failures(&rig, WORDS("cause: POOL",
 				    "  250 MiB too little; pools hold 800 MiB that they do not use "
 				    "and could give back, see POOLS\n"
-				    "  800 MiB of it            in pool stream-ordered: "
-				    "cudaMemPoolTrimTo or a lower release threshold\n"
-				    "                           gives it back\n"));
+				    "  remedy                   cudaMemPoolTrimTo, or a lower "
+				    "cudaMemPoolAttrReleaseThreshold: pool\n"
+				    "                           stream-ordered gives back 800 "
+				    "MiB\n"));
 
 	setup(&rig, 0);
 	for (uint64_t i = 0; i < 8; i++) {
@@ -190,7 +191,8 @@ static void test_each_cause_has_its_sentence(void **state)
 
 	setup(&rig, 0);
 	script_fail(&rig.script, 250 * MIB, 900 * MIB, 1000 * MIB);
-	assert_failures(&rig, WORDS("cause: UNKNOWN", "  what was recorded does not tell why\n"));
+	assert_failures(&rig, WORDS("cause: UNKNOWN", "  the driver says that 900 MiB were free, "
+						      "and refused 250 MiB all the same\n"));
 }
 
 static void test_repeats_and_other_sites_are_told_below(void **state)

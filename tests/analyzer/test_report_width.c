@@ -133,7 +133,7 @@ static void check_naming(const struct naming *naming, uint32_t width, bool is_as
 	story_rig_open_text(&rig);
 	tell_all(&rig);
 	/* What has to be said is not lost among the names: about a screen, on any terminal. */
-	assert_in_range(count_report_lines(story_rig_read(&rig)), 15, width < 80 ? 50 : 30);
+	assert_in_range(count_report_lines(story_rig_read(&rig)), 15, width < 80 ? 66 : 36);
 	story_rig_assert_width(story_rig_read(&rig), width);
 	if (is_ascii)
 		assert_ascii(story_rig_read(&rig));

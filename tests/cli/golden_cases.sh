@@ -242,6 +242,56 @@ case_check_json() {
 		grep -v -e '"verdict": "ok"' -e '"name"' -e '"count' -e '"reason": null' -e '^      *[{}]'
 }
 
+# ---- why, frag, retained, peak ----------------------------------------------------------------
+
+case_why() {
+	local verdict
+
+	"$VERDICT_TRACES" .
+	for verdict in fragmentation capacity retention pool limit preallocation other-process unknown \
+		killed growing fine; do
+		v why --no-index "$verdict.vscope"
+	done
+}
+
+case_why_json() {
+	"$VERDICT_TRACES" .
+	v why --json --no-index capacity.vscope
+	v why --json --no-index fragmentation.vscope fine.vscope | grep -v -e '"stack": ' \
+		-e '^ *"\(function\|file\|line\|module\|address\|inlined\)"'
+}
+
+case_why_in_ascii_on_a_narrow_terminal() {
+	"$VERDICT_TRACES" .
+	COLUMNS=50 v why --ascii --no-index retention.vscope
+}
+
+case_report_begins_with_the_cause() {
+	"$VERDICT_TRACES" .
+	v report --no-index fragmentation.vscope
+	v report --no-index unmarked.vscope
+}
+
+case_frag() {
+	"$VERDICT_TRACES" .
+	v frag --no-index --top 3 fragmentation.vscope
+	v frag --no-index --top 2 --request 200MiB --over-time --at 20 fragmentation.vscope
+	v frag --no-index --request 7.5GiB capacity.vscope
+	v frag --request some capacity.vscope
+	v frag --request 0 capacity.vscope
+}
+
+case_retained() {
+	"$VERDICT_TRACES" .
+	v retained --no-index growing.vscope unmarked.vscope fine.vscope
+	v retained --no-index --derive-steps growing.vscope
+}
+
+case_peak() {
+	"$VERDICT_TRACES" .
+	v peak --no-index retention.vscope fine.vscope limit.vscope
+}
+
 # ---- recover ----------------------------------------------------------------------------------
 
 case_recover() {

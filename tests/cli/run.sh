@@ -11,6 +11,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BUILD:-$here/../../build/release}
 : "${VRAMSCOPE:=$build/bin/vramscope}" "${FIXTURES:=$build/tests/cli/fixtures}"
+: "${VERDICT_TRACES:=$build/tests/make_verdict_traces}" "${STANDINS:=$build/softgpu}"
 export VRAMSCOPE_LIBDIR=$FIXTURES/stub
 
 update=

@@ -185,6 +185,15 @@ static void make_damaged(void)
 	free(trace.bytes);
 }
 
+/* As "good", since there are MEMORY_INFO, MEMORY_OWN and MEMORY_HOLDER. */
+static void make_memory(void)
+{
+	struct trace trace = make_good(true);
+
+	save("v1/memory", trace.bytes, trace.size);
+	free(trace.bytes);
+}
+
 static void make_newer(void)
 {
 	uint8_t bytes[VS_FORMAT_HEADER_SIZE + 100] = {0};
@@ -452,6 +461,7 @@ static void make_all(void **state)
 	save("v1/good", trace.bytes, trace.size);
 	free(trace.bytes);
 	make_damaged();
+	make_memory();
 	make_newer();
 	make_unknown();
 	make_snapshot();

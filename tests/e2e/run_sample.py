@@ -14,7 +14,8 @@ import harness
 from harness import SAMPLES, analyze, check, check_equal, iec, line_of
 
 # What each sample comes to by construction. `culprits`: source line and function that the named
-# command must show. `cause`: of the last out-of-memory. `says`: what the named command must say,
+# command must show. `cause`: of the last out-of-memory; `verdict`: of `why` where nothing ran out.
+# `remedies`: what is advised for it. `says`: what the named command must say,
 # with {key} for bytes and {key:n} for a number of the sample's own books.
 KNOWN = {
     "array": {
@@ -45,7 +46,8 @@ KNOWN = {
                             "{unused} could be given back"]},
     },
     "fragment": {
-        "status": 3, "memory": "1G", "cause": "fragmentation", "peak": "pool.tensors",
+        "status": 3, "memory": "1G", "cause": "fragmentation", "remedies": ["move-pins"],
+        "peak": "pool.tensors",
         "culprits": {
             "report": [("!pool_alloc(&pool, SMALL)", "process_batch"),
                        ("return pool_alloc(&pool, WANTED)", "load_large_batch")],
@@ -54,6 +56,7 @@ KNOWN = {
     },
     "grab": {
         "status": 0, "source": "sample_grab.cu", "peak": "pool.arena",
+        "verdict": "preallocation",
         "culprits": {"peak": [("arena.allocate(weights_size)", "load_weights"),
                               ("arena.allocate(activation_size)", "make_activation")]},
         "says": {"report": ["{pool.arena.peak_bytes} live in {device.peak_bytes} reserved",
@@ -65,7 +68,7 @@ KNOWN = {
                      "peak": [("cudaGraphLaunch(step, stream)", "launch_step")]},
     },
     "greedy": {
-        "status": 0, "peak": "pool.arena",
+        "status": 0, "peak": "pool.arena", "verdict": "preallocation", "remedies": ["take-less"],
         "culprits": {"peak": [("return pool_alloc", "tensor")]},
     },
     "history": {
@@ -77,12 +80,11 @@ KNOWN = {
                             "({failed_step:n} of {failed_step:n} steps)"]},
     },
     "hoard": {
-        "status": 3, "cause": "pool", "peak": "async",
+        "status": 3, "cause": "pool", "remedies": ["trim"], "peak": "async",
         "culprits": {"report": [("return device_alloc", "library_workspace")],
                      "peak": [("batches[nr++] = tensor(BATCH)", "warm_up")]},
         "says": {"report": ["pools hold {unused} that they do not use and could give back",
-                            "in pool stream-ordered: cudaMemPoolTrimTo or a lower release "
-                            "threshold gives it back",
+                            "cudaMemPoolTrimTo, or a lower cudaMemPoolAttrReleaseThreshold: ",
                             "stream-ordered: {used} live in {reserved} held (sampled), "
                             "{unused} could be given back"]},
     },
@@ -95,12 +97,12 @@ KNOWN = {
                             "is less than was asked"]},
     },
     "limit": {
-        "status": 3, "cause": "limit", "peak": "pool.limited",
+        "status": 3, "cause": "limit", "remedies": ["raise-limit"], "peak": "pool.limited",
         "culprits": {"report": [("return pool_alloc", "tensor")]},
     },
     "multi": {"status": 0, "env": {"SOFTGPU_DEVICES": "2"}},
     "oom": {
-        "status": 3, "cause": "capacity", "peak": "device",
+        "status": 3, "cause": "capacity", "remedies": ["smaller-pieces"], "peak": "device",
         "culprits": {"report": [("return device_alloc", "build_layer")],
                      "peak": [("return device_alloc", "build_layer")]},
     },
@@ -111,22 +113,22 @@ KNOWN = {
                      "retained": [("never freed: the mistake", "train_step")]},
     },
     "pool": {
-        "status": 3, "cause": "pool",
+        "status": 3, "cause": "pool", "remedies": ["trim"],
         "culprits": {"report": [("return device_alloc", "library_workspace")]},
     },
     "retain": {
-        "status": 0, "peak": "device",
+        "status": 0, "peak": "device", "verdict": "retention", "remedies": ["free"],
         "culprits": {"report": [("history[step] = device_alloc", "log_metrics")],
                      "retained": [("history[step] = device_alloc", "log_metrics")]},
     },
-    "retry": {"status": 0},
+    "retry": {"status": 0, "verdict": "capacity"},
     "threads": {
         "status": 0,
         "culprits": {"sites": [("held[slot] = device_alloc", "work")]},
     },
     "train": {
-        "status": 1, "memory": "2G", "cause": "fragmentation", "failed_phase": "backward",
-        "peak": "pool.tensors",
+        "status": 1, "memory": "2G", "cause": "fragmentation", "remedies": ["move-pins"],
+        "failed_phase": "backward", "peak": "pool.tensors",
         "retained_per_step": 512 << 10,
         "culprits": {
             "report": [("losses[step] = pool_alloc", "log_loss"),
@@ -222,6 +224,23 @@ def look_up(story, key, trace):
     return devices[0]["memory_kinds"][owner][field]
 
 
+def check_verdicts(books, trace, known):
+    """What `why` says: one verdict for each place that ran out, or for the run."""
+    why = json.loads(analyze("why", "--json", trace))
+    verdicts = [verdict["verdict"] for verdict in why["verdicts"]]
+    expected = known.get("cause", known.get("verdict"))
+    check_equal(verdicts[0] if verdicts else None, expected, "the verdict")
+    if not verdicts:
+        return
+    first = why["verdicts"][0]
+    check_equal(first["occasion"] == "failure", books["ooms"] > 0, "what the verdict is about")
+    if "wanted" in books:
+        check_equal(first["requested_bytes"], books["wanted"], "what was asked")
+    advised = [remedy["id"] for remedy in first["remedies"]]
+    for remedy in known.get("remedies", []):
+        check(remedy in advised, f"{remedy} is among {advised}")
+
+
 def check_numbers(books, trace, known):
     story = harness.report(trace)
     for key, value in books.items():
@@ -236,6 +255,7 @@ def check_numbers(books, trace, known):
     check(story["complete"] and story["simulated"], "the trace is complete and of a simulated GPU")
     oom = story["devices"][0]["last_oom"]
     check_equal(oom and oom["cause"], known.get("cause"), "the cause")
+    check_verdicts(books, trace, known)
     if "peak" in known:
         check_equal(story["devices"][0]["peak_live_bytes"], books[f"{known['peak']}.peak_bytes"],
                     "peak_live_bytes")
@@ -254,7 +274,7 @@ def fill_in(sentence, books):
 
 def check_texts(name, books, trace, known):
     texts = {}
-    for command in ("report", "peak", "retained", "frag", "sites", "map", "info"):
+    for command in ("report", "why", "peak", "retained", "frag", "sites", "map", "info"):
         texts[command] = analyze(command, trace)
         schema = json.loads(analyze(command, "--json", trace))["schema"]
         check_equal(schema, f"vramscope.{command}/0", "the schema")

@@ -195,9 +195,42 @@ static void add_blocks(struct script *script)
 	}
 }
 
+static void add_sample(struct script *script)
+{
+	script_add(script, (struct vs_record){
+				   .type = VS_RECORD_MEMORY_INFO,
+				   .memory_info = {.device = (uint32_t)pick(3),
+						   .flags = (uint32_t)pick(2),
+						   .total_size = pick_size(),
+						   .free_size = pick_size(),
+						   .used_size = pick_size(),
+						   .reserved_size = pick_size()},
+			   });
+	script_add(script, (struct vs_record){
+				   .type = VS_RECORD_MEMORY_OWN,
+				   .memory_own = {.device = (uint32_t)pick(3),
+						  .flags = (uint32_t)pick(4),
+						  .nr_others = (uint32_t)pick(12),
+						  .own_size = pick_size(),
+						  .others_size = pick_size(),
+						  .context_size = pick_size()},
+			   });
+	for (uint64_t i = pick(10); i-- > 0;)
+		script_add(script, (struct vs_record){
+					   .type = VS_RECORD_MEMORY_HOLDER,
+					   .memory_holder = {.device = (uint32_t)pick(3),
+							     .pid = (uint32_t)pick(9999),
+							     .name = (uint32_t)pick(9),
+							     .size = pick_size()},
+				   });
+}
+
 static void add_phase(struct script *script)
 {
-	switch (pick(4)) {
+	switch (pick(5)) {
+	case 4:
+		add_sample(script);
+		break;
 	case 0:
 		script_step(script, pick(1000));
 		break;

@@ -16,6 +16,32 @@ static void assert_same_text(const char *one, const char *other)
 		assert_string_equal(one, other);
 }
 
+static void assert_same_sample(const struct vs_memory_sample *one,
+			       const struct vs_memory_sample *other)
+{
+	SAME(is_known);
+	SAME(time_ns);
+	SAME(booked_bytes);
+	SAME(info.device);
+	SAME(info.flags);
+	SAME(own.flags);
+	SAME(own.nr_others);
+	SAME(info.total_size);
+	SAME(info.free_size);
+	SAME(info.used_size);
+	SAME(info.reserved_size);
+	SAME(own.own_size);
+	SAME(own.others_size);
+	SAME(own.context_size);
+	SAME(nr_holders);
+	for (uint32_t i = 0; i < one->nr_holders; i++) {
+		SAME(holders[i].device);
+		SAME(holders[i].pid);
+		SAME(holders[i].name);
+		SAME(holders[i].size);
+	}
+}
+
 static void assert_same_device(const struct vs_replay_device *one,
 			       const struct vs_replay_device *other)
 {
@@ -35,6 +61,7 @@ static void assert_same_device(const struct vs_replay_device *one,
 	SAME(driver_pool_bytes);
 	SAME(known_free);
 	SAME(known_total);
+	assert_same_sample(&one->memory, &other->memory);
 }
 
 static void assert_same_pool(const struct vs_replay_pool *one, const struct vs_replay_pool *other)

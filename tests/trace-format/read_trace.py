@@ -54,6 +54,9 @@ STRUCTURES = {
     37: "<II",
     38: "<I4xQ",
     39: "<Q",
+    42: "<IIQQQQ",
+    43: "<III4xQQQ",
+    44: "<III4xQ",
 }
 
 

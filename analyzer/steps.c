@@ -1,0 +1,466 @@
+#include "steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NR_LATEST (1u << 16)
+
+/* Shares: at least so many requests have to be as they were a step before. */
+#define LEAST_EQUAL 0.6
+
+/* A shorter lag that is nearly as good is the step, the longer one several. */
+#define NEARLY 0.02
+
+/* Sizes make requests distinct, so that shorter repetitions are not taken for steps; sites alone
+ * are for programs whose sizes vary. */
+#define SIZED_BONUS 0.1
+
+static struct vs_steps_finder *finder_of(struct vs_observer *observer)
+{
+	return (struct vs_steps_finder *)(void *)observer; /* its first member */
+}
+
+/* ---- Requests ------------------------------------------------------------------------------- */
+
+static uint32_t hash(uint64_t site, uint64_t size)
+{
+	uint64_t x = site * UINT64_C(0x9e3779b97f4a7c15) ^ (size + UINT64_C(0x7f4a7c15));
+
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	x ^= x >> 29;
+	return (uint32_t)x | 1; /* 0 is no request */
+}
+
+bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *record, bool has_blocks,
+		   bool is_sized, uint32_t *key)
+{
+	uint64_t size;
+	uint32_t stack;
+
+	if (record->type == VS_RECORD_BLOCK_ALLOC) {
+		size = record->block_alloc.size;
+		stack = record->block_alloc.stack;
+	} else if (record->type == VS_RECORD_ALLOC) {
+		if (has_blocks || vs_replay_get_domain(record->alloc.kind) != VS_DOMAIN_DEVICE)
+			return false;
+		size = record->alloc.size;
+		stack = record->alloc.stack;
+	} else {
+		return false;
+	}
+	*key = hash(vs_definitions_get_site(&replay->definitions, stack)->index,
+		    is_sized ? size : 0);
+	return true;
+}
+
+/* ---- Lags ----------------------------------------------------------------------------------- */
+
+static int init_sequence(struct vs_steps_sequence *sequence)
+{
+	sequence->keys = calloc(VS_STEPS_RING, sizeof(*sequence->keys));
+	sequence->votes = calloc(VS_STEPS_RING, sizeof(*sequence->votes));
+	sequence->latest = calloc(NR_LATEST, sizeof(*sequence->latest));
+	return sequence->keys && sequence->votes && sequence->latest ? 0 : -VS_ERR_NO_MEMORY;
+}
+
+static void fini_sequence(struct vs_steps_sequence *sequence)
+{
+	free(sequence->keys);
+	free(sequence->votes);
+	free(sequence->latest);
+}
+
+/*
+ * The lags that explain most: votes x lag. A request that comes once in a step votes for its
+ * length, one that comes often for less; what comes now and then has few votes.
+ */
+static void choose_lags(struct vs_steps_sequence *sequence, uint64_t nr_requests)
+{
+	uint64_t most = nr_requests / VS_STEPS_LEAST, weights[VS_STEPS_LAGS] = {0}, weight;
+	uint32_t lag, limit;
+	size_t i;
+
+	limit = most < VS_STEPS_RING / 4 ? (uint32_t)most : VS_STEPS_RING / 4;
+	sequence->nr_lags = 0;
+	for (lag = 1; lag <= limit; lag++) {
+		weight = (uint64_t)sequence->votes[lag] * lag;
+		if (!weight)
+			continue;
+		if (sequence->nr_lags == VS_STEPS_LAGS && weight <= weights[VS_STEPS_LAGS - 1])
+			continue;
+		i = sequence->nr_lags < VS_STEPS_LAGS ? sequence->nr_lags++ : VS_STEPS_LAGS - 1;
+		for (; i > 0 && weights[i - 1] < weight; i--) {
+			weights[i] = weights[i - 1];
+			sequence->lags[i] = sequence->lags[i - 1];
+		}
+		weights[i] = weight;
+		sequence->lags[i] = lag;
+	}
+	memset(sequence->nr_equal, 0, sizeof(sequence->nr_equal));
+	sequence->chosen_at = nr_requests;
+}
+
+static uint32_t get_key(const struct vs_steps_sequence *sequence, uint64_t number)
+{
+	return sequence->keys[number % VS_STEPS_RING];
+}
+
+/* number: of this request, from 0. */
+static void add_request(struct vs_steps_sequence *sequence, uint32_t key, uint64_t number)
+{
+	uint64_t *latest = &sequence->latest[key % NR_LATEST];
+	size_t i;
+
+	sequence->keys[number % VS_STEPS_RING] = key;
+	/* Keys that share a place take turns there: no vote, where the key is another. */
+	if (*latest && number - (*latest - 1) < VS_STEPS_RING &&
+	    get_key(sequence, *latest - 1) == key)
+		sequence->votes[number - (*latest - 1)]++;
+	*latest = number + 1;
+	for (i = 0; i < sequence->nr_lags; i++)
+		sequence->nr_equal[i] += number >= sequence->lags[i] &&
+					 get_key(sequence, number - sequence->lags[i]) == key;
+	/* Again at each doubling: what was said in the second half counts. */
+	if (number >= 15 && !((number + 1) & number))
+		choose_lags(sequence, number + 1);
+}
+
+static int before_record(struct vs_observer *observer, const struct vs_replay *replay,
+			 const struct vs_record *record)
+{
+	struct vs_steps_finder *finder = finder_of(observer);
+	uint32_t sized, plain;
+	uint64_t live = 0;
+	size_t i;
+
+	if (!vs_steps_read(replay, record, finder->has_blocks, true, &sized) ||
+	    !vs_steps_read(replay, record, finder->has_blocks, false, &plain))
+		return 0;
+	for (i = 0; i < replay->nr_devices; i++)
+		live += replay->devices[i]->live_bytes;
+	finder->live[finder->nr_requests % VS_STEPS_RING] = live;
+	finder->freed[finder->nr_requests % VS_STEPS_RING] = finder->nr_freed;
+	add_request(&finder->sized, sized, finder->nr_requests);
+	add_request(&finder->plain, plain, finder->nr_requests);
+	finder->nr_requests++;
+	return 0;
+}
+
+static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
+		     const struct vs_change *change)
+{
+	(void)replay;
+	if (change->type == VS_CHANGE_DISCHARGED)
+		finder_of(observer)->nr_freed += change->item->size;
+	return 0;
+}
+
+int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks)
+{
+	int err;
+
+	memset(finder, 0, sizeof(*finder));
+	finder->observer.before_record = before_record;
+	finder->observer.on_change = on_change;
+	finder->has_blocks = has_blocks;
+	finder->live = calloc(VS_STEPS_RING, sizeof(*finder->live));
+	finder->sorted = calloc(VS_STEPS_RING / 2, sizeof(*finder->sorted));
+	finder->freed = calloc(VS_STEPS_RING, sizeof(*finder->freed));
+	err = finder->live && finder->freed && finder->sorted ? init_sequence(&finder->sized)
+							      : -VS_ERR_NO_MEMORY;
+	if (!err)
+		err = init_sequence(&finder->plain);
+	if (err)
+		vs_steps_finder_fini(finder);
+	return err;
+}
+
+void vs_steps_finder_fini(struct vs_steps_finder *finder)
+{
+	fini_sequence(&finder->sized);
+	fini_sequence(&finder->plain);
+	free(finder->live);
+	free(finder->freed);
+	free(finder->sorted);
+	memset(finder, 0, sizeof(*finder));
+}
+
+/* ---- The step ------------------------------------------------------------------------------- */
+
+/* The shortest lag that is nearly the best; its share of equal requests, or 0. */
+static double find_lag(const struct vs_steps_sequence *sequence, uint64_t nr_requests,
+		       uint32_t *lag)
+{
+	uint64_t nr = nr_requests - sequence->chosen_at;
+	double shares[VS_STEPS_LAGS], best = 0, found = 0;
+	size_t i;
+
+	if (!nr || nr_requests < 16)
+		return 0;
+	for (i = 0; i < sequence->nr_lags; i++) {
+		shares[i] = (double)sequence->nr_equal[i] / (double)nr;
+		if (shares[i] > best)
+			best = shares[i];
+	}
+	*lag = 0;
+	for (i = 0; i < sequence->nr_lags; i++) {
+		if (shares[i] < best - NEARLY || (*lag && sequence->lags[i] >= *lag))
+			continue;
+		*lag = sequence->lags[i];
+		found = shares[i];
+	}
+	return found;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The requests [from, from + lag) by key, and then by their place. */
+static void sort_requests(const struct vs_steps_sequence *sequence, uint64_t from, uint32_t lag,
+			  uint64_t *sorted)
+{
+	uint32_t i;
+
+	for (i = 0; i < lag; i++)
+		sorted[i] = (uint64_t)get_key(sequence, from + i) << 32 | i;
+	qsort(sorted, lag, sizeof(sorted[0]), compare_places);
+}
+
+/* Between steps little is live: a tenth of the way up, at most, in the repetition from there on. */
+static uint64_t get_low(const struct vs_steps_finder *finder, uint64_t from, uint32_t lag)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	uint32_t i;
+
+	for (i = 0; i < lag; i++) {
+		uint64_t live = finder->live[(from + i) % VS_STEPS_RING];
+
+		least = live < least ? live : least;
+		most = live > most ? live : most;
+	}
+	return least + (most - least) / 10;
+}
+
+/* Whether the places of a key are at even distances, the way around included. */
+static bool is_even(const uint64_t *places, size_t nr, uint32_t lag)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		uint32_t here = (uint32_t)places[i], next = (uint32_t)places[(i + 1) % nr];
+		uint64_t gap = i + 1 < nr ? next - here : next + lag - here;
+
+		if (gap * nr * 2 < lag || gap * nr * 2 > (uint64_t)lag * 3)
+			return false;
+	}
+	return true;
+}
+
+/* Where a key begins in sorted requests, or would. */
+static size_t find_key(const uint64_t *sorted, uint32_t lag, uint32_t key)
+{
+	uint64_t first = (uint64_t)key << 32;
+	size_t at = 0, end = lag;
+
+	while (at < end) {
+		size_t middle = at + (end - at) / 2;
+
+		if (sorted[middle] < first)
+			at = middle + 1;
+		else
+			end = middle;
+	}
+	return at;
+}
+
+/* How often a key comes in a repetition, always when little is live and evenly; 0: it does not. */
+static size_t count_beginnings(const struct vs_steps_finder *finder, const uint64_t *sorted,
+			       uint64_t from, uint32_t lag, uint32_t key, uint64_t low)
+{
+	size_t at = find_key(sorted, lag, key), nr;
+
+	for (nr = 0; at + nr < lag && sorted[at + nr] >> 32 == key; nr++)
+		if (finder->live[(from + (uint32_t)sorted[at + nr]) % VS_STEPS_RING] > low)
+			return 0;
+	return nr && is_even(sorted + at, nr, lag) ? nr : 0;
+}
+
+/*
+ * A repetition may be several steps, every tenth of which does something more. The request that a
+ * step begins with comes in each of them, when little is live. Of the last two repetitions that are
+ * whole. Returns how many steps one is; 0: nothing is known to begin them.
+ */
+static size_t find_beginning(const struct vs_steps_finder *finder,
+			     const struct vs_steps_sequence *sequence, uint32_t lag, uint32_t *key)
+{
+	uint64_t from = finder->nr_requests - 2 * (uint64_t)lag, before = from - lag, least = 0;
+	uint64_t *sorted = finder->sorted, *others = finder->sorted + lag;
+	uint64_t low = get_low(finder, from, lag), low_before = get_low(finder, before, lag);
+	size_t most = 0, nr;
+	uint32_t i;
+
+	sort_requests(sequence, from, lag, sorted);
+	sort_requests(sequence, before, lag, others);
+	for (i = 0; i < lag; i++) {
+		uint64_t live = finder->live[(from + i) % VS_STEPS_RING];
+		uint32_t each = get_key(sequence, from + i);
+
+		/* Each key once, where it comes first. */
+		if (live > low || (uint32_t)sorted[find_key(sorted, lag, each)] != i)
+			continue;
+		nr = count_beginnings(finder, sorted, from, lag, each, low);
+		if (nr < most || !nr || (nr == most && live >= least) ||
+		    count_beginnings(finder, others, before, lag, each, low_before) != nr)
+			continue;
+		most = nr;
+		least = live;
+		*key = each;
+	}
+	return most;
+}
+
+void vs_steps_finder_get(const struct vs_steps_finder *finder, struct vs_steps *steps)
+{
+	const struct vs_steps_sequence *sequence = &finder->sized;
+	uint32_t lag = 0, plain_lag = 0;
+	double share = find_lag(&finder->sized, finder->nr_requests, &lag);
+	double plain = find_lag(&finder->plain, finder->nr_requests, &plain_lag);
+	size_t nr;
+
+	memset(steps, 0, sizeof(*steps));
+	/* That one site asks again and again is no rhythm. */
+	if (plain > share + SIZED_BONUS && plain_lag > 1) {
+		sequence = &finder->plain;
+		share = plain;
+		lag = plain_lag;
+	}
+	if (share < LEAST_EQUAL || !lag || finder->nr_requests < (uint64_t)lag * VS_STEPS_LEAST)
+		return;
+	/* A program that only takes memory is starting, not stepping. */
+	if (finder->freed[(finder->nr_requests - 1) % VS_STEPS_RING] ==
+	    finder->freed[(finder->nr_requests - 1 - lag) % VS_STEPS_RING])
+		return;
+	nr = find_beginning(finder, sequence, lag, &steps->key);
+	if (!nr)
+		return;
+	steps->is_found = true;
+	steps->is_sized = sequence == &finder->sized;
+	steps->period = lag / nr;
+	steps->confidence = share;
+	steps->has_blocks = finder->has_blocks;
+}
+
+/* ---- Again with steps ----------------------------------------------------------------------- */
+
+static bool has_blocks(const struct vs_replay *replay)
+{
+	size_t i;
+
+	for (i = 0; i < replay->nr_pools; i++)
+		if (replay->pools[i]->owner != VS_POOL_DRIVER)
+			return true;
+	return false;
+}
+
+static int find(const struct vs_analysis *analysis, struct vs_steps *steps)
+{
+	struct vs_steps_finder finder;
+	struct vs_replay *replay;
+	int err = vs_steps_finder_init(&finder, has_blocks(analysis->replay));
+
+	if (err)
+		return err;
+	err = vs_analysis_observe(analysis, &finder.observer, &replay);
+	if (!err) {
+		vs_steps_finder_get(&finder, steps);
+		vs_replay_destroy(replay);
+	}
+	vs_steps_finder_fini(&finder);
+	return err;
+}
+
+/* Boundaries where a step begins: in front of the measure of what is retained. */
+struct divider {
+	struct vs_observer observer; /* first */
+	const struct vs_steps *steps;
+	struct vs_measure_retained *retained;
+	uint64_t nr_requests;
+	uint64_t begun_at; /* request with which the latest step began */
+	bool has_begun;
+};
+
+static int divide(struct vs_observer *observer, const struct vs_replay *replay,
+		  const struct vs_record *record)
+{
+	struct divider *divider = (struct divider *)(void *)observer; /* its first member */
+	const struct vs_steps *steps = divider->steps;
+	uint64_t number;
+	uint32_t key;
+
+	if (!replay->is_in_window ||
+	    !vs_steps_read(replay, record, steps->has_blocks, steps->is_sized, &key))
+		return 0;
+	number = divider->nr_requests++;
+	/* The same request once more within half a step begins none. */
+	if (key != steps->key ||
+	    (divider->has_begun && (number - divider->begun_at) * 2 < steps->period))
+		return 0;
+	divider->has_begun = true;
+	divider->begun_at = number;
+	return vs_measure_retained_add_boundary(divider->retained, replay, record->time_ns);
+}
+
+static int forward_change(struct vs_observer *observer, const struct vs_replay *replay,
+			  const struct vs_change *change)
+{
+	struct divider *divider = (struct divider *)(void *)observer;
+	struct vs_observer *inner = &divider->retained->observer;
+
+	return inner->on_change(inner, replay, change);
+}
+
+static int measure_again(struct vs_analysis *analysis, const struct vs_steps *steps)
+{
+	struct vs_measure_retained *retained = malloc(sizeof(*retained));
+	struct divider divider = {
+		.observer = {.before_record = divide, .on_change = forward_change},
+		.steps = steps,
+		.retained = retained};
+	struct vs_replay *replay;
+	int err;
+
+	if (!retained)
+		return -VS_ERR_NO_MEMORY;
+	vs_measure_retained_init(retained, VS_BOUNDARY_DERIVED, 0, 0);
+	retained->period = steps->period;
+	retained->confidence = steps->confidence;
+	err = vs_analysis_observe(analysis, &divider.observer, &replay);
+	if (!err)
+		vs_replay_destroy(replay);
+	if (!err && retained->nr_passed >= VS_STEPS_LEAST) {
+		vs_measure_retained_fini(&analysis->retained);
+		analysis->retained = *retained;
+	} else {
+		vs_measure_retained_fini(retained);
+	}
+	free(retained);
+	return err;
+}
+
+int vs_steps_derive(struct vs_analysis *analysis, bool is_forced)
+{
+	struct vs_steps steps;
+	int err;
+
+	if (analysis->retained.unit != VS_BOUNDARY_INTERVALS && !is_forced)
+		return 0;
+	err = find(analysis, &steps);
+	if (err || !steps.is_found)
+		return err;
+	return measure_again(analysis, &steps);
+}

@@ -1,0 +1,67 @@
+#ifndef VS_STEPS_H
+#define VS_STEPS_H
+
+#include "analysis.h"
+
+/*
+ * Steps of a program that marks none: its requests for memory come in a rhythm, and a request that
+ * comes once in each beat is taken for the beginning of a step. docs/analyses.md, "Derived steps".
+ *
+ * The sequence of requests (site, and size where that helps) is compared with itself, shifted by
+ * each of a few lags that are likely. Memory is bounded: a ring of the latest requests.
+ */
+#define VS_STEPS_RING  (1u << 17) /* the longest step is a quarter of it */
+#define VS_STEPS_LAGS  32
+#define VS_STEPS_LEAST 4 /* fewer repetitions prove nothing */
+
+/* One way to look at requests. */
+struct vs_steps_sequence {
+	uint32_t *keys;   /* ring: hashes of requests */
+	uint32_t *votes;  /* by lag: how often a request came again after so many */
+	uint64_t *latest; /* by a part of the hash: number of the latest such request, from 1 */
+	uint32_t lags[VS_STEPS_LAGS];
+	uint64_t nr_equal[VS_STEPS_LAGS]; /* since they were chosen */
+	uint64_t chosen_at;               /* number of requests then */
+	size_t nr_lags;
+};
+
+struct vs_steps_finder {
+	struct vs_observer observer;
+	bool has_blocks; /* pools tell of their blocks: what they take from the driver is no request
+			  */
+	uint64_t nr_requests;
+	uint64_t *live;  /* ring: live bytes before each request */
+	uint64_t *freed; /* ring: bytes given back before it, all in all */
+	uint64_t nr_freed;
+	uint64_t *sorted; /* room for the requests of two repetitions */
+	struct vs_steps_sequence sized;
+	struct vs_steps_sequence plain; /* sites alone */
+};
+
+/* What was found. */
+struct vs_steps {
+	bool is_found;
+	bool is_sized;     /* the beginning of a step has a size, too */
+	uint32_t key;      /* of its beginning */
+	uint64_t period;   /* requests from one to the next, about */
+	double confidence; /* share of requests that are the same one step before, 0 to 1 */
+	bool has_blocks;
+};
+
+VS_MUST_CHECK int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks);
+void vs_steps_finder_fini(struct vs_steps_finder *finder);
+
+/* After the pass. */
+void vs_steps_finder_get(const struct vs_steps_finder *finder, struct vs_steps *steps);
+
+/* Whether a record is a request; its key. */
+bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *record, bool has_blocks,
+		   bool is_sized, uint32_t *key);
+
+/*
+ * Looks for steps, and if there are any does the measure of what is retained again with these as
+ * boundaries: two passes. Without is_forced only if the program marked neither steps nor phases.
+ */
+VS_MUST_CHECK int vs_steps_derive(struct vs_analysis *analysis, bool is_forced);
+
+#endif

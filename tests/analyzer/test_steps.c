@@ -1,0 +1,348 @@
+#include "steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "script.h"
+
+#define BASE     ((uint64_t)0x10000000)
+#define NR_SITES 12
+
+static const uint64_t frames[NR_SITES][1] = {{0x101}, {0x102}, {0x103}, {0x104}, {0x105}, {0x106},
+					     {0x107}, {0x108}, {0x109}, {0x10a}, {0x10b}, {0x10c}};
+
+/*
+ * A program that trains: some weights; in each step an input, a few equal layers that are freed in
+ * the backward pass, and something that is kept.
+ */
+struct training {
+	bool is_marked;
+	uint64_t nr_steps;
+	uint64_t nr_layers;
+	uint64_t kept;          /* bytes a step */
+	unsigned int varies;    /* sizes of layers grow by so much a step */
+	unsigned int disturbed; /* one step of so many has requests of its own; 0: none has */
+};
+
+static uint64_t next_address;
+
+static uint64_t take(struct script *script, uint32_t stack, uint64_t size)
+{
+	uint64_t address = next_address;
+
+	next_address += BASE;
+	script_set_stack(script, stack);
+	script_alloc(script, VS_MEMORY_DEVICE, address, size);
+	return address;
+}
+
+static void train(struct script *script, const struct training *training)
+{
+	uint64_t layers[64], gradient, input;
+
+	next_address = BASE;
+	script_init(script);
+	script_device(script, 0, 1000 * GIB);
+	for (uint32_t i = 0; i < NR_SITES; i++)
+		script_stack(script, i + 1, frames[i], 1);
+	for (uint64_t i = 0; i < 7; i++)
+		take(script, 1, 1000 + i);
+	for (uint64_t step = 0; step < training->nr_steps; step++) {
+		if (training->is_marked)
+			script_step(script, step);
+		input = take(script, 2, 500);
+		for (uint64_t i = 0; i < training->nr_layers; i++) {
+			layers[i] = take(script, 3, 3000 + step * training->varies);
+			script_free(script, VS_MEMORY_DEVICE, take(script, 4, 700));
+		}
+		if (training->kept)
+			take(script, 5, training->kept);
+		for (uint64_t i = training->nr_layers; i-- > 0;) {
+			gradient = take(script, 6, 3000 + step * training->varies);
+			script_free(script, VS_MEMORY_DEVICE, layers[i]);
+			script_free(script, VS_MEMORY_DEVICE, gradient);
+		}
+		for (uint64_t i = 0; training->disturbed && !(step % training->disturbed) && i < 5;
+		     i++)
+			script_free(script, VS_MEMORY_DEVICE, take(script, 7 + (uint32_t)i, step));
+		script_free(script, VS_MEMORY_DEVICE, input);
+	}
+}
+
+static void find(struct script *script, struct vs_steps *steps)
+{
+	struct vs_steps_finder finder;
+	struct vs_analysis analysis;
+	struct vs_replay *replay;
+
+	script_analyse(script, &analysis);
+	assert_int_equal(vs_steps_finder_init(&finder, false), 0);
+	assert_int_equal(vs_analysis_observe(&analysis, &finder.observer, &replay), 0);
+	vs_steps_finder_get(&finder, steps);
+	vs_replay_destroy(replay);
+	vs_steps_finder_fini(&finder);
+	vs_analysis_fini(&analysis);
+	script_fini(script);
+}
+
+static void test_step_is_found_among_layers(void **state)
+{
+	static const uint64_t nr_layers[] = {1, 2, 12, 40};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct script script;
+		struct vs_steps steps;
+
+		train(&script, &(struct training){.nr_steps = 30, .nr_layers = nr_layers[i]});
+		find(&script, &steps);
+		assert_true(steps.is_found);
+		assert_int_equal(steps.period, 1 + 3 * nr_layers[i]);
+		assert_true(steps.confidence > 0.99);
+		assert_true(steps.is_sized);
+	}
+}
+
+static void test_sites_alone_are_enough_where_sizes_vary(void **state)
+{
+	struct script script;
+	struct vs_steps steps;
+
+	(void)state;
+	train(&script, &(struct training){.nr_steps = 30, .nr_layers = 6, .varies = 16});
+	find(&script, &steps);
+	assert_true(steps.is_found);
+	assert_int_equal(steps.period, 19);
+	assert_false(steps.is_sized);
+}
+
+static void test_program_that_only_takes_memory_has_no_steps(void **state)
+{
+	struct script script;
+	struct vs_steps steps;
+
+	(void)state;
+	next_address = BASE;
+	script_init(&script);
+	script_device(&script, 0, GIB);
+	script_stack(&script, 1, frames[0], 1);
+	for (int i = 0; i < 100; i++)
+		take(&script, 1, 100);
+	find(&script, &steps);
+	assert_false(steps.is_found);
+}
+
+static void test_too_few_repetitions_prove_nothing(void **state)
+{
+	struct script script;
+	struct vs_steps steps;
+
+	(void)state;
+	train(&script, &(struct training){.nr_steps = 3, .nr_layers = 6});
+	find(&script, &steps);
+	assert_false(steps.is_found);
+}
+
+static void test_requests_without_a_rhythm_have_no_steps(void **state)
+{
+	unsigned int seed = 4711;
+	struct vs_steps steps;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		struct script script;
+
+		next_address = BASE;
+		script_init(&script);
+		script_device(&script, 0, GIB);
+		for (uint32_t k = 0; k < NR_SITES; k++)
+			script_stack(&script, k + 1, frames[k], 1);
+		for (int k = 0; k < 2000; k++)
+			script_free(&script, VS_MEMORY_DEVICE,
+				    take(&script, 1 + (uint32_t)rand_r(&seed) % NR_SITES,
+					 1 + (uint64_t)rand_r(&seed) % 100));
+		find(&script, &steps);
+		assert_false(steps.is_found);
+	}
+}
+
+/* Every so many steps something is done that is not done in others: the repetition is longer. */
+static void test_steps_are_found_in_a_longer_rhythm(void **state)
+{
+	(void)state;
+	for (unsigned int disturbed = 4; disturbed <= 16; disturbed *= 2) {
+		struct script script;
+		struct vs_steps steps;
+
+		train(&script,
+		      &(struct training){.nr_steps = 256, .nr_layers = 8, .disturbed = disturbed});
+		find(&script, &steps);
+		assert_true(steps.is_found);
+		assert_in_range(steps.period, 25, 26); /* five more in one of four or more */
+		assert_true(steps.confidence >= 0.9);
+	}
+}
+
+/* Some requests of each step, at random, are made by somebody else. */
+static void test_confidence_is_the_share_of_requests_that_are_alike(void **state)
+{
+	unsigned int seed = 4711, noise, nr_noisy;
+
+	(void)state;
+	for (noise = 0; noise <= 20; noise += 10) {
+		struct script script;
+		struct vs_steps steps;
+		double expected;
+
+		nr_noisy = 0;
+		next_address = BASE;
+		script_init(&script);
+		script_device(&script, 0, GIB);
+		for (uint32_t i = 0; i < NR_SITES; i++)
+			script_stack(&script, i + 1, frames[i], 1);
+		for (int step = 0; step < 400; step++) {
+			uint64_t input = take(&script, 1, 100);
+
+			for (uint32_t i = 0; i < 20; i++) {
+				bool is_noisy = (unsigned int)rand_r(&seed) % 100 < noise;
+				uint64_t size = is_noisy ? (uint64_t)rand_r(&seed) : 50 + i;
+
+				nr_noisy += is_noisy;
+				script_free(&script, VS_MEMORY_DEVICE,
+					    take(&script, 2 + i % 8, size));
+			}
+			script_free(&script, VS_MEMORY_DEVICE, input);
+		}
+		find(&script, &steps);
+		assert_true(steps.is_found);
+		assert_int_equal(steps.period, 21);
+		/* Alike are two requests that are both not noisy; sites are not touched by it. */
+		expected = 1 - (double)nr_noisy / (400 * 21);
+		expected *= expected;
+		if (!steps.is_sized)
+			expected = 1;
+		assert_true(steps.confidence > expected - 0.03);
+		assert_true(steps.confidence < expected + 0.03);
+	}
+}
+
+/* ---- Derived against marked ----------------------------------------------------------------- */
+
+static void measure(struct script *script, bool is_forced, struct vs_analysis *analysis,
+		    struct vs_retained *retained)
+{
+	script_analyse(script, analysis);
+	assert_int_equal(vs_steps_derive(analysis, is_forced), 0);
+	assert_int_equal(vs_measure_retained_sum(retained, &analysis->retained, analysis->replay,
+						 script_get_device(analysis->replay)),
+			 0);
+}
+
+/* The same run, once with its marks and once without: as many steps, growing as fast. */
+static void assert_same(struct training training, double least_confidence)
+{
+	struct vs_analysis marked, derived;
+	struct vs_retained by_marks, by_rhythm;
+	struct script with, without;
+
+	training.is_marked = true;
+	train(&with, &training);
+	training.is_marked = false;
+	train(&without, &training);
+	measure(&with, false, &marked, &by_marks);
+	measure(&without, false, &derived, &by_rhythm);
+	assert_int_equal(marked.retained.unit, VS_BOUNDARY_STEPS);
+	assert_int_equal(derived.retained.unit, VS_BOUNDARY_DERIVED);
+	assert_int_equal(derived.retained.nr_passed, marked.retained.nr_passed);
+	assert_true(derived.retained.confidence >= least_confidence);
+	assert_int_equal(by_rhythm.growth.is_growing, training.kept != 0);
+	assert_int_equal(by_rhythm.growth.rate, by_marks.growth.rate);
+	assert_int_equal(by_rhythm.growth.rate, training.kept);
+	assert_int_equal(by_rhythm.growth.nr_grown, by_marks.growth.nr_grown);
+	vs_measure_retained_fini_sum(&by_marks);
+	vs_measure_retained_fini_sum(&by_rhythm);
+	vs_analysis_fini(&marked);
+	vs_analysis_fini(&derived);
+	script_fini(&with);
+	script_fini(&without);
+}
+
+static void test_derived_steps_are_those_that_were_marked(void **state)
+{
+	(void)state;
+	assert_same((struct training){.nr_steps = 40, .nr_layers = 8, .kept = 64}, 0.99);
+	assert_same((struct training){.nr_steps = 40, .nr_layers = 8}, 0.99);
+	assert_same((struct training){.nr_steps = 20, .nr_layers = 3, .kept = 64, .varies = 8},
+		    0.99);
+	assert_same((struct training){.nr_steps = 200, .nr_layers = 8, .kept = 1, .disturbed = 7},
+		    0.6);
+	assert_same((struct training){.nr_steps = 1000, .nr_layers = 2, .kept = 640}, 0.99);
+}
+
+static void test_marked_steps_are_kept_unless_told_otherwise(void **state)
+{
+	struct vs_analysis analysis;
+	struct vs_retained retained;
+	struct script script;
+
+	(void)state;
+	train(&script, &(struct training){.is_marked = true, .nr_steps = 40, .nr_layers = 8});
+	measure(&script, false, &analysis, &retained);
+	assert_int_equal(analysis.retained.unit, VS_BOUNDARY_STEPS);
+	vs_measure_retained_fini_sum(&retained);
+	vs_analysis_fini(&analysis);
+	measure(&script, true, &analysis, &retained);
+	assert_int_equal(analysis.retained.unit, VS_BOUNDARY_DERIVED);
+	assert_int_equal(analysis.retained.period, 25);
+	vs_measure_retained_fini_sum(&retained);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_requests_to_pools_count_and_not_what_the_pools_take(void **state)
+{
+	struct vs_record block = {.type = VS_RECORD_BLOCK_ALLOC, .block_alloc = {.size = 5}};
+	struct vs_record segment = {.type = VS_RECORD_ALLOC,
+				    .alloc = {.kind = VS_MEMORY_DEVICE, .size = 5}};
+	struct vs_record pinned = {.type = VS_RECORD_ALLOC,
+				   .alloc = {.kind = VS_MEMORY_PINNED, .size = 5}};
+	struct script script;
+	struct vs_replay *replay;
+	uint32_t a, b;
+
+	(void)state;
+	script_init(&script);
+	replay = script_replay(&script);
+	assert_true(vs_steps_read(replay, &block, true, true, &a));
+	assert_false(vs_steps_read(replay, &segment, true, true, &b));
+	assert_true(vs_steps_read(replay, &segment, false, true, &b));
+	assert_int_equal(a, b);
+	block.block_alloc.size = 6;
+	assert_true(vs_steps_read(replay, &block, true, true, &b));
+	assert_int_not_equal(a, b);
+	assert_true(vs_steps_read(replay, &block, true, false, &a));
+	block.block_alloc.size = 7;
+	assert_true(vs_steps_read(replay, &block, true, false, &b));
+	assert_int_equal(a, b);
+	assert_false(vs_steps_read(replay, &pinned, false, true, &b));
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_step_is_found_among_layers),
+		cmocka_unit_test(test_sites_alone_are_enough_where_sizes_vary),
+		cmocka_unit_test(test_program_that_only_takes_memory_has_no_steps),
+		cmocka_unit_test(test_too_few_repetitions_prove_nothing),
+		cmocka_unit_test(test_requests_without_a_rhythm_have_no_steps),
+		cmocka_unit_test(test_steps_are_found_in_a_longer_rhythm),
+		cmocka_unit_test(test_confidence_is_the_share_of_requests_that_are_alike),
+		cmocka_unit_test(test_derived_steps_are_those_that_were_marked),
+		cmocka_unit_test(test_marked_steps_are_kept_unless_told_otherwise),
+		cmocka_unit_test(test_requests_to_pools_count_and_not_what_the_pools_take),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
