@@ -110,6 +110,8 @@ static int set_recorder_options(const struct vs_options *options)
 	if (!status)
 		status = set_switch(options, VS_RUN_NO_POOLS, "VRAMSCOPE_NO_POOLS");
 	if (!status)
+		status = set_switch(options, VS_RUN_NO_MEMINFO, "VRAMSCOPE_NO_MEMINFO");
+	if (!status)
 		status = set_switch(options, VS_RUN_NO_HOOKS, "VRAMSCOPE_NO_HOOKS");
 	return status;
 }

@@ -21,6 +21,7 @@ enum vs_run_own {
 	VS_RUN_FREE_STACKS,
 	VS_RUN_NO_PYTHON,
 	VS_RUN_NO_POOLS,
+	VS_RUN_NO_MEMINFO,
 	VS_RUN_NO_HOOKS,
 	VS_RUN_MAX_SIZE,
 	VS_RUN_CHILDREN,
@@ -44,6 +45,8 @@ enum vs_run_own {
 	[VS_RUN_NO_PYTHON] = {"no-python", 0, NULL, "leave the lines of Python out of stacks"},   \
 	[VS_RUN_NO_POOLS] = {"no-pools", 0, NULL,                                                 \
 			     "do not record what pools do with their memory"},                    \
+	[VS_RUN_NO_MEMINFO] = {"no-meminfo", 0, NULL,                                             \
+			       "do not ask NVML who holds the devices' memory"},                  \
 	[VS_RUN_NO_HOOKS] = {"no-hooks", 0, NULL, "do not record calls of CUDA"},                 \
 	[VS_RUN_MAX_SIZE] = {"max-size", 0, "SIZE",                                               \
 			     "keep each trace below about SIZE (64M, 2G; at least 1M): what is\n" \

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "device_facts.h"
+#include "memory_info.h"
 
 #define NR_CONTEXTS 256 /* a power of two */
 #define MAX_DEVICES 64
@@ -18,6 +19,16 @@ _Static_assert((uint32_t)(0 - 1) == VS_NO_DEVICE, "not known is no device");
 
 /* Primary context of each device while we know it; 0: none. */
 static _Atomic uint64_t primary[MAX_DEVICES];
+
+/* How many there are, as far as we know. */
+static _Atomic uint32_t nr_contexts[MAX_DEVICES];
+
+/* What all processes used of the device before the call that this thread is in. initial-exec: as
+ * in device_facts.c. */
+static _Thread_local struct {
+	bool is_known;
+	uint64_t used_size;
+} before __attribute__((tls_model("initial-exec")));
 
 static struct entry *find(uint64_t context)
 {
@@ -35,15 +46,79 @@ static struct entry *find(uint64_t context)
 	return NULL;
 }
 
+static void measure(struct vs_call *call, CUdevice device)
+{
+	before.is_known = false;
+	if (!call->is_recording || device < 0 || device >= MAX_DEVICES)
+		return;
+	vs_device_facts_name(call->real, (uint32_t)device);
+	before.is_known = vs_memory_info_look((uint32_t)device, &before.used_size);
+}
+
+void vs_contexts_note_creating(struct vs_call *call, CUdevice device)
+{
+	int error_number = errno;
+
+	measure(call, device);
+	errno = error_number;
+}
+
+void vs_contexts_note_retaining(struct vs_call *call, CUdevice device)
+{
+	int error_number = errno;
+
+	before.is_known = false;
+	if (device >= 0 && device < MAX_DEVICES && !atomic_load(&primary[device]))
+		measure(call, device);
+	errno = error_number;
+}
+
+/*
+ * After the call, before the program goes on: nothing else of ours has grown. True: NVML has told
+ * just now.
+ */
+static bool measure_new(CUdevice device)
+{
+	uint64_t used_size;
+
+	if (device < 0 || device >= MAX_DEVICES)
+		return false;
+	atomic_fetch_add(&nr_contexts[device], 1);
+	if (!before.is_known || !vs_memory_info_look((uint32_t)device, &used_size))
+		return false;
+	before.is_known = false;
+	vs_memory_info_add_context((uint32_t)device,
+				   used_size > before.used_size ? used_size - before.used_size : 0);
+	return true;
+}
+
+/* nr of them are gone. */
+static void forget_contexts(uint32_t device, uint32_t nr)
+{
+	uint32_t known;
+
+	if (device >= MAX_DEVICES)
+		return;
+	known = atomic_load(&nr_contexts[device]);
+	while (known && !atomic_compare_exchange_weak(&nr_contexts[device], &known,
+						      known > nr ? known - nr : 0))
+		;
+	if (known <= nr)
+		vs_memory_info_forget_contexts(device);
+}
+
 static void note_new(struct vs_call *call, uint64_t context, CUdevice device)
 {
 	struct entry *entry = find(context);
+	bool has_told = measure_new(device);
 
 	if (entry)
 		atomic_store(&entry->device, (uint32_t)device + 1);
 	vs_device_facts_define(call->real, (uint32_t)device);
 	vs_recorder_add_context(call->self, VS_CONTEXT_CREATED, vs_recorder_context(context),
 				(uint32_t)device);
+	if (has_told)
+		vs_memory_info_tell(call->self, (uint32_t)device);
 }
 
 void vs_contexts_note_create(struct vs_call *call, CUresult result, CUcontext context,
@@ -73,6 +148,7 @@ static void note_end(struct vs_call *call, uint64_t context, uint32_t device)
 	vs_recorder_add_context(call->self, VS_CONTEXT_DESTROYED, vs_recorder_context(context),
 				device);
 	vs_recorder_forget_context(context);
+	forget_contexts(device, 1);
 }
 
 void vs_contexts_note_destroy(struct vs_call *call, CUcontext context)
@@ -108,6 +184,7 @@ void vs_contexts_note_reset(struct vs_call *call, CUdevice device)
 
 	if (call->is_recording && is_active(call->real, device)) {
 		vs_recorder_add_context(call->self, VS_CONTEXT_RESET, 0, (uint32_t)device);
+		forget_contexts((uint32_t)device, UINT32_MAX);
 		context = device < MAX_DEVICES ? atomic_exchange(&primary[device], 0) : 0;
 		if (context)
 			vs_recorder_forget_context(context);

@@ -5,6 +5,13 @@
 
 /* Contexts that come and go: what is in one goes with it. Any thread; errno is kept. */
 
+/*
+ * Before the call: a context will be created on a device, or its primary one retained. What that
+ * costs is measured, see memory_info.h; a retained one is measured if we do not know of it.
+ */
+void vs_contexts_note_creating(struct vs_call *call, CUdevice device);
+void vs_contexts_note_retaining(struct vs_call *call, CUdevice device);
+
 /* One was created, or a device's primary one was retained (which creates it if it was not there).
  */
 void vs_contexts_note_create(struct vs_call *call, CUresult result, CUcontext context,

@@ -1,6 +1,9 @@
 #include "device_facts.h"
 
+#include <string.h>
+
 #include "captures.h"
+#include "memory_info.h"
 #include "recorder.h"
 
 /*
@@ -109,6 +112,30 @@ static uint32_t get_compute_capability(const struct vs_real *real, CUdevice devi
 	return (uint32_t)(major * 10 + minor);
 }
 
+void vs_device_facts_name(const struct vs_real *real, uint32_t device)
+{
+	CUdevice ordinal = (CUdevice)device;
+	struct vs_nvml_name name;
+	CUuuid uuid = {{0}};
+
+	if (device == VS_NO_DEVICE || vs_memory_info_has_device(device))
+		return;
+	memset(&name, 0, sizeof(name));
+	if (real->cuDeviceGetUuid)
+		(void)real->cuDeviceGetUuid(&uuid, ordinal);
+	memcpy(name.uuid, uuid.bytes, sizeof(name.uuid));
+	/* The second version tells of the part of a card (MIG) where the first tells of the card.
+	 */
+	if (real->cuDeviceGetUuid_v2)
+		(void)real->cuDeviceGetUuid_v2(&uuid, ordinal);
+	memcpy(name.mig_uuid, uuid.bytes, sizeof(name.mig_uuid));
+	if (!real->cuDeviceGetPCIBusId ||
+	    real->cuDeviceGetPCIBusId(name.pci_bus_id, sizeof(name.pci_bus_id), ordinal) !=
+		    CUDA_SUCCESS)
+		name.pci_bus_id[0] = '\0';
+	vs_memory_info_add_device(device, &name);
+}
+
 static __attribute__((noinline)) void define(const struct vs_real *real, uint32_t device)
 {
 	CUdevice ordinal = (CUdevice)device;
@@ -125,6 +152,7 @@ static __attribute__((noinline)) void define(const struct vs_real *real, uint32_
 		(void)real->cuDeviceGetUuid(&uuid, ordinal);
 	vs_recorder_define_device(device, name, total_size, get_compute_capability(real, ordinal),
 				  (const uint8_t *)uuid.bytes, is_simulated(real));
+	vs_device_facts_name(real, device);
 }
 
 void vs_device_facts_define(const struct vs_real *real, uint32_t device)

@@ -23,6 +23,9 @@ uint32_t vs_device_facts_get_context(const struct vs_real *real);
 /* Device that work on a stream runs on: its own, or the current one for the default streams. */
 uint32_t vs_device_facts_get_of_stream(const struct vs_real *real, CUstream stream);
 
+/* Lets memory_info.h know which device of NVML it is; in the trace it need not be. */
+void vs_device_facts_name(const struct vs_real *real, uint32_t device);
+
 /* Define a device in the trace at its first use. */
 void vs_device_facts_define(const struct vs_real *real, uint32_t device);
 

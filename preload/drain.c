@@ -1,18 +1,16 @@
 #include "drain.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "futex.h"
+#include "own_thread.h"
 #include "thread.h"
 
-#define STACK_SIZE (256u << 10)
-#define TICK_MS    50
+#define TICK_MS 50
 
 #define NR_TICKS_DESERTED 20
 
@@ -91,39 +89,12 @@ static void *run(void *unused)
 	return NULL;
 }
 
-/* A thread that is nobody's to join, with every signal blocked from its first instruction on. */
-static int create_thread(void)
-{
-	sigset_t all, old;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int error;
-
-	if (pthread_attr_init(&attributes) != 0)
-		return -VS_ERR_NO_MEMORY;
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&thread, &attributes, run, NULL);
-	if (error == EINVAL) {
-		/* The program's thread-local data, which comes out of the stack, is large. */
-		pthread_attr_destroy(&attributes);
-		pthread_attr_init(&attributes);
-		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		error = pthread_create(&thread, &attributes, run, NULL);
-	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attributes);
-	return error ? -VS_ERR_NO_MEMORY : 0;
-}
-
 int vs_drain_start(void)
 {
 	int err;
 
 	atomic_store_explicit(&state, STATE_RUNNING, memory_order_release);
-	err = create_thread();
+	err = vs_own_thread_create(run);
 	if (err)
 		atomic_store_explicit(&state, STATE_NONE, memory_order_release);
 	return err;

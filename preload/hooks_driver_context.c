@@ -6,7 +6,10 @@
 VS_API CUresult CUDAAPI cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
 {
 	struct vs_call call = VS_ENTER_DRIVER(cuCtxCreate);
-	CUresult result = VS_CALL_DRIVER(&call, cuCtxCreate, pctx, flags, dev);
+	CUresult result;
+
+	vs_contexts_note_creating(&call, dev);
+	result = VS_CALL_DRIVER(&call, cuCtxCreate, pctx, flags, dev);
 
 	vs_contexts_note_create(&call, result, result ? NULL : *pctx, dev);
 	return vs_hooks_leave_driver(&call, result);
@@ -15,7 +18,10 @@ VS_API CUresult CUDAAPI cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevic
 VS_API CUresult CUDAAPI cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 {
 	struct vs_call call = VS_ENTER_DRIVER(cuCtxCreate_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuCtxCreate_v2, pctx, flags, dev);
+	CUresult result;
+
+	vs_contexts_note_creating(&call, dev);
+	result = VS_CALL_DRIVER(&call, cuCtxCreate_v2, pctx, flags, dev);
 
 	vs_contexts_note_create(&call, result, result ? NULL : *pctx, dev);
 	return vs_hooks_leave_driver(&call, result);
@@ -25,8 +31,10 @@ VS_API CUresult CUDAAPI cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *par
 				       int numParams, unsigned int flags, CUdevice dev)
 {
 	struct vs_call call = VS_ENTER_DRIVER(cuCtxCreate_v3);
-	CUresult result =
-		VS_CALL_DRIVER(&call, cuCtxCreate_v3, pctx, paramsArray, numParams, flags, dev);
+	CUresult result;
+
+	vs_contexts_note_creating(&call, dev);
+	result = VS_CALL_DRIVER(&call, cuCtxCreate_v3, pctx, paramsArray, numParams, flags, dev);
 
 	vs_contexts_note_create(&call, result, result ? NULL : *pctx, dev);
 	return vs_hooks_leave_driver(&call, result);
@@ -36,7 +44,10 @@ VS_API CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCr
 				       unsigned int flags, CUdevice dev)
 {
 	struct vs_call call = VS_ENTER_DRIVER(cuCtxCreate_v4);
-	CUresult result = VS_CALL_DRIVER(&call, cuCtxCreate_v4, pctx, ctxCreateParams, flags, dev);
+	CUresult result;
+
+	vs_contexts_note_creating(&call, dev);
+	result = VS_CALL_DRIVER(&call, cuCtxCreate_v4, pctx, ctxCreateParams, flags, dev);
 
 	vs_contexts_note_create(&call, result, result ? NULL : *pctx, dev);
 	return vs_hooks_leave_driver(&call, result);
@@ -61,7 +72,10 @@ VS_API CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
 VS_API CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
 	struct vs_call call = VS_ENTER_DRIVER(cuDevicePrimaryCtxRetain);
-	CUresult result = VS_CALL_DRIVER(&call, cuDevicePrimaryCtxRetain, pctx, dev);
+	CUresult result;
+
+	vs_contexts_note_retaining(&call, dev);
+	result = VS_CALL_DRIVER(&call, cuDevicePrimaryCtxRetain, pctx, dev);
 
 	vs_contexts_note_retain(&call, result, result ? NULL : *pctx, dev);
 	return vs_hooks_leave_driver(&call, result);

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "drain.h"
 #include "futex.h"
+#include "memory_info.h"
 #include "message.h"
 #include "modules.h"
 #include "names.h"
@@ -153,6 +154,7 @@ static void begin_in_child(void)
 
 	vs_session_detach();
 	vs_drain_forget();
+	vs_memory_info_forget();
 	atomic_store_explicit(&is_without_thread, false, memory_order_relaxed);
 	vs_recorder_clear();
 	vs_stack_begin_in_child();
@@ -244,6 +246,8 @@ static void open_recording(void)
 				 NULL);
 	atomic_store_explicit(&state, err ? STATE_OFF : STATE_ON, memory_order_release);
 	vs_futex_wake_all(&state);
+	if (!err)
+		vs_memory_info_start();
 }
 
 /* Everybody but the opener comes here only if two threads have their first events at once. */
@@ -291,8 +295,14 @@ void vs_lifecycle_do_without_thread(void)
 	int saved = errno;
 
 	atomic_store_explicit(&is_without_thread, true, memory_order_relaxed);
+	vs_memory_info_stop();
 	vs_drain_park();
 	errno = saved;
+}
+
+bool vs_lifecycle_is_without_thread(void)
+{
+	return atomic_load_explicit(&is_without_thread, memory_order_relaxed);
 }
 
 /* ---- End ------------------------------------------------------------------------------------- */
@@ -317,6 +327,7 @@ __attribute__((destructor)) static void end_with_program(void)
 	/* The child of a raw clone that never met a hook: nothing here is its own. */
 	if (!vs_lifecycle_is_begun())
 		return;
+	vs_memory_info_stop();
 	if (atomic_compare_exchange_strong_explicit(&state, &now, STATE_DONE, memory_order_acq_rel,
 						    memory_order_relaxed)) {
 		if (vs_drain_is_running())

@@ -55,6 +55,9 @@ struct vs_live_log *vs_lifecycle_peek_log(void);
  */
 void vs_lifecycle_do_without_thread(void);
 
+/* Whether that was said, or this is a child that must not have one. Any thread. */
+bool vs_lifecycle_is_without_thread(void);
+
 /* Number of the recording, from 1 on; a child's is another one than its parent's. */
 uint32_t vs_lifecycle_recording(void);
 

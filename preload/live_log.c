@@ -346,6 +346,17 @@ static void note_slot(struct vs_live_log *log, uint32_t index)
 		;
 }
 
+uint64_t vs_live_log_count_records(const struct vs_live_log *log)
+{
+	uint32_t nr = atomic_load_explicit(&log->header->slots_end, memory_order_acquire);
+	uint64_t sum = 0;
+
+	/* Marks only ever grow. */
+	for (uint32_t i = 0; i < nr; i++)
+		sum += atomic_load_explicit(&log->slots[i].mark, memory_order_acquire);
+	return sum;
+}
+
 struct vs_live_slot *vs_live_log_take_slot(struct vs_live_log *log, uint32_t ring)
 {
 	for (uint32_t i = 0; i < VS_LIVE_NR_SLOTS; i++) {

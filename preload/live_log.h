@@ -71,6 +71,9 @@ void vs_live_log_close(struct vs_live_log *log);
 /* ---- Any thread, no lock, no system call ------------------------------------------------------
  */
 
+/* Grows whenever a record is made, or begun. Any thread. */
+uint64_t vs_live_log_count_records(const struct vs_live_log *log);
+
 /* A slot for a thread, or NULL. */
 struct vs_live_slot *vs_live_log_take_slot(struct vs_live_log *log, uint32_t ring);
 

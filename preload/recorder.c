@@ -12,6 +12,7 @@
 #include "facts.h"
 #include "handles.h"
 #include "lifecycle.h"
+#include "memory_info.h"
 #include "message.h"
 #include "modules.h"
 #include "names.h"
@@ -488,6 +489,7 @@ void vs_recorder_add_failure(struct vs_thread *self, enum vs_memory_kind kind, u
 		.api = use_name(self, self->api),
 	};
 	write_event(self, VS_RECORD_ALLOC_FAILED, &event, sizeof(event));
+	vs_memory_info_note_failure(device);
 }
 
 static void add_reserve(struct vs_thread *self, enum vs_record_type type, uint64_t address,
@@ -597,6 +599,27 @@ void vs_recorder_define_device(uint32_t device, const char *name, uint64_t total
 	leave(self);
 }
 
+bool vs_recorder_add_memory(struct vs_thread *thread, const struct vs_memory_sampled *sampled)
+{
+	struct vs_thread_state *self = (struct vs_thread_state *)thread;
+	bool is_kept;
+
+	if (!vs_lifecycle_is_open() || !enter_for(thread, 0))
+		return false;
+	for (uint32_t i = 0; i < sampled->nr_holders; i++)
+		use_name(thread, sampled->holders[i].name);
+	is_kept = !self->is_short &&
+		  put_event(self, VS_RECORD_MEMORY_INFO, &sampled->info, sizeof(sampled->info));
+	if (sampled->own.flags)
+		is_kept = is_kept && put_event(self, VS_RECORD_MEMORY_OWN, &sampled->own,
+					       sizeof(sampled->own));
+	for (uint32_t i = 0; i < sampled->nr_holders; i++)
+		is_kept = is_kept && put_event(self, VS_RECORD_MEMORY_HOLDER, &sampled->holders[i],
+					       sizeof(sampled->holders[i]));
+	finish(self, is_kept);
+	return true;
+}
+
 /* ---- Pools ----------------------------------------------------------------------------------- */
 
 uint32_t vs_recorder_driver_pool(uint64_t handle, uint32_t device)
@@ -699,6 +722,7 @@ void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size
 	event = (struct vs_block_failed){
 		.pool = use_pool(self, pool), .size = size, .stack = vs_stack_number_get(self)};
 	write_event(self, VS_RECORD_BLOCK_FAILED, &event, sizeof(event));
+	vs_memory_info_note_failure(VS_NO_DEVICE);
 }
 
 void vs_recorder_quote_failure(struct vs_thread *self, uint32_t pool, const char *text, size_t size)

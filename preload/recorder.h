@@ -56,6 +56,17 @@ void vs_recorder_add_pool_state(struct vs_thread *self, uint32_t pool, uint64_t 
 				uint64_t used_size);
 void vs_recorder_end_driver_pool(struct vs_thread *self, uint64_t handle);
 
+/* What NVML told of a device (memory_info.h), names by vs_recorder_keep_name(). Makes no trace. */
+struct vs_memory_sampled {
+	struct vs_memory_info info;
+	struct vs_memory_own own; /* written if it has flags */
+	uint32_t nr_holders;
+	struct vs_memory_holder holders[VS_MEMORY_HOLDERS_MAX];
+};
+
+/* False: there is no trace to write it to. */
+bool vs_recorder_add_memory(struct vs_thread *self, const struct vs_memory_sampled *sampled);
+
 /* Define a device when it is first used. Once per ordinal; later calls do nothing. */
 bool vs_recorder_has_device(uint32_t device);
 void vs_recorder_define_device(uint32_t device, const char *name, uint64_t total_size,

@@ -11,6 +11,7 @@
 
 #include "compose.h"
 #include "info.h"
+#include "memory_info.h"
 #include "merge.h"
 #include "message.h"
 #include "output.h"
@@ -130,7 +131,7 @@ bool vs_session_is_deserted(void)
 
 	read_stat(&fields);
 	/* The first thread stays as a zombie until the last one has ended. */
-	return fields.state == 'Z' && fields.nr_threads == 2;
+	return fields.state == 'Z' && fields.nr_threads == 2u + vs_memory_info_is_running();
 }
 
 static void collect_facts(struct vs_live_log_facts *facts, const struct vs_session_plan *plan)

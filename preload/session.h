@@ -59,7 +59,8 @@ void vs_session_finish(void);
  */
 void vs_session_park(void);
 
-/* Whether the program's threads have all ended, as far as /proc tells: only the drain is left. */
+/* Whether the program's threads have all ended, as far as /proc tells: only ours are left.
+ */
 bool vs_session_is_deserted(void);
 
 /* In a forked child: lets go of the parent's files without touching them. */

@@ -202,4 +202,5 @@ void vs_settings_read(struct vs_settings *settings, int argc, char **argv, char 
 	settings->no_python = is_on(environment, "VRAMSCOPE_NO_PYTHON");
 	settings->no_pools = is_on(environment, "VRAMSCOPE_NO_POOLS");
 	settings->no_hooks = is_on(environment, "VRAMSCOPE_NO_HOOKS");
+	settings->no_meminfo = is_on(environment, "VRAMSCOPE_NO_MEMINFO");
 }

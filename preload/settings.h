@@ -19,6 +19,7 @@
  *   VRAMSCOPE_NO_PYTHON    record no Python frames
  *   VRAMSCOPE_NO_POOLS     record no blocks of pools
  *   VRAMSCOPE_NO_HOOKS     hook no CUDA function
+ *   VRAMSCOPE_NO_MEMINFO   do not ask NVML who holds the devices' memory
  *   VRAMSCOPE_CHILDREN=no  only the first process (and what it becomes by exec)
  *   VRAMSCOPE_MAX_SIZE     bytes that the trace may become; then its oldest events go
  *   VRAMSCOPE_LOG_SIZE     bytes that the log may become, where the disk is slow or full
@@ -55,6 +56,7 @@ struct vs_settings {
 	bool no_python;
 	bool no_pools;
 	bool no_hooks;
+	bool no_meminfo;
 	bool no_children;
 	bool is_off; /* a child of a process that was told to go without children */
 };

@@ -151,13 +151,14 @@ $nothing_seen"
 }
 
 test_options_become_variables() {
-	run -o 'x.%p.%h.%r.vscope' --stack-depth=7 --no-stacks --free-stacks --no-python --no-pools --no-hooks --max-size=2M \
+	run -o 'x.%p.%h.%r.vscope' --stack-depth=7 --no-stacks --free-stacks --no-python --no-pools --no-meminfo --no-hooks --max-size=2M \
 		--children=no \
 		sh -c 'env | grep ^VRAMSCOPE_ | grep -v -e INDEX -e LIBDIR -e RUN | sort'
 	expect_out "VRAMSCOPE_CHILDREN=no
 VRAMSCOPE_FREE_STACKS=1
 VRAMSCOPE_MAX_SIZE=2097152
 VRAMSCOPE_NO_HOOKS=1
+VRAMSCOPE_NO_MEMINFO=1
 VRAMSCOPE_NO_POOLS=1
 VRAMSCOPE_NO_PYTHON=1
 VRAMSCOPE_NO_STACKS=1

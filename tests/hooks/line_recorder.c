@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory_info.h"
 #include "recorder.h"
 #include "resolve.h"
 
@@ -284,4 +285,42 @@ void vs_recorder_define_device(uint32_t device, const char *name, uint64_t total
 		device_is_known[device] = true;
 	say("device %u %s %lu %u %d %02x\n", device, name, total_size, compute_capability,
 	    is_simulated, uuid[0]);
+}
+
+/* ---- memory_info.h: nobody asks NVML -------------------------------------------------------- */
+
+bool vs_memory_info_has_device(uint32_t device)
+{
+	(void)device;
+	return true;
+}
+
+void vs_memory_info_add_device(uint32_t device, const struct vs_nvml_name *name)
+{
+	(void)device;
+	(void)name;
+}
+
+bool vs_memory_info_look(uint32_t device, uint64_t *used_size)
+{
+	(void)device;
+	(void)used_size;
+	return false;
+}
+
+void vs_memory_info_add_context(uint32_t device, uint64_t size)
+{
+	(void)device;
+	(void)size;
+}
+
+void vs_memory_info_forget_contexts(uint32_t device)
+{
+	(void)device;
+}
+
+void vs_memory_info_tell(struct vs_thread *self, uint32_t device)
+{
+	(void)self;
+	(void)device;
 }
