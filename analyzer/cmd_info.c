@@ -70,7 +70,7 @@ static void put_counts(const struct vs_story *story)
 		put_row(story, "beginning", text);
 	}
 	snprintf(text, sizeof(text), "%zu threads, %zu modules, %zu stacks, %" PRIu64 " steps",
-		 replay->definitions.threads.nr_used, replay->definitions.nr_modules,
+		 vs_definitions_count_threads(&replay->definitions), replay->definitions.nr_modules,
 		 replay->definitions.nr_sites - 1, replay->nr_steps);
 	put_row(story, "with", text);
 }
@@ -243,7 +243,7 @@ static int tell_json(struct vs_story *story)
 		vs_json_put_text(json, rows[i].key, vs_reader_get_info(story->reader, rows[i].key));
 	vs_json_end_object(json);
 	vs_json_put_number(json, "records", replay->counters.nr_records);
-	vs_json_put_number(json, "threads", replay->definitions.threads.nr_used);
+	vs_json_put_number(json, "threads", vs_definitions_count_threads(&replay->definitions));
 	vs_json_put_number(json, "modules", replay->definitions.nr_modules);
 	vs_json_put_number(json, "stacks", replay->definitions.nr_sites - 1);
 	vs_json_put_number(json, "steps", replay->nr_steps);

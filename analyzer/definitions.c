@@ -381,3 +381,13 @@ const struct vs_definition_code *vs_definitions_get_code(const struct vs_definit
 {
 	return vs_id_map_get(&definitions->codes, id);
 }
+
+size_t vs_definitions_count_threads(const struct vs_definitions *definitions)
+{
+	const struct vs_definition_thread *thread;
+	size_t slot = 0, nr = 0;
+
+	while ((thread = vs_id_map_next(&definitions->threads, &slot)))
+		nr += strcmp(thread->name, VS_FORMAT_OWN_THREAD) != 0;
+	return nr;
+}

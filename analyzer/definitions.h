@@ -100,4 +100,7 @@ const struct vs_definition_code *vs_definitions_get_code(const struct vs_definit
 const struct vs_definition_thread *vs_definitions_get_thread(
 	const struct vs_definitions *definitions, uint32_t id);
 
+/* Threads of the program: all that are defined but the recorder's own. */
+size_t vs_definitions_count_threads(const struct vs_definitions *definitions);
+
 #endif

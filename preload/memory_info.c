@@ -362,7 +362,7 @@ static void *run(void *unused)
 	enum state left;
 
 	(void)unused;
-	prctl(PR_SET_NAME, "vramscope-nvml");
+	prctl(PR_SET_NAME, VS_FORMAT_OWN_THREAD);
 	is_open = false;
 	nr_errors = 0;
 	left = work();

@@ -2,11 +2,13 @@
 
 #include <string.h>
 
+#include "python_releases.h"
+
 /* ---- Releases without a table of their own -------------------------------------------------- */
 
 static const struct vs_python_layout releases[] = {
 	{
-		.version = 0x0308,
+		.version = VS_PYTHON_OLDEST,
 		.max_frame = 112,
 		.thread_frame = 24,
 		.frame_previous = 24,
@@ -176,7 +178,7 @@ enum vs_python_verdict vs_python_layout_get(struct vs_python_layout *layout, uin
 	enum vs_python_verdict verdict = VS_PYTHON_TOO_OLD;
 
 	version >>= 16;
-	if (version > 0x030e)
+	if (version > VS_PYTHON_NEWEST)
 		return VS_PYTHON_TOO_NEW;
 	if (version >= 0x030d) {
 		verdict = read_table(layout, version, runtime);

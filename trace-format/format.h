@@ -65,6 +65,9 @@ enum vs_record_type {
 #undef VS_RECORD
 };
 
+/* Name of the recorder's own thread, which tells what NVML says: none of the program's. */
+#define VS_FORMAT_OWN_THREAD "vramscope-nvml"
+
 /* Types from here on are events, those below are definitions. */
 #define VS_RECORD_FIRST_EVENT 16
 

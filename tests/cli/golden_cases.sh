@@ -178,7 +178,7 @@ case_all_commands_say_the_same_of_a_bad_trace() {
 	done
 	for command in $(commands); do
 		case $command in
-		run | dryrun | help | version) continue ;;
+		run | dryrun | doctor | help | version) continue ;;
 		heatmap) options=(-o picture.png) ;;
 		*) options=() ;;
 		esac
