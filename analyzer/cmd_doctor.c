@@ -86,7 +86,7 @@ static void put_json(const struct vs_doctor *doctor)
 
 	vs_json_init(&json, stdout);
 	vs_json_begin_object(&json, NULL);
-	vs_json_put_text(&json, "schema", "vramscope-doctor-1");
+	vs_json_put_text(&json, "schema", "vramscope.doctor/0");
 	vs_json_put_bool(&json, "works", vs_doctor_get_worst(doctor) != VS_FINDING_BAD);
 	vs_json_begin_array(&json, "findings");
 	for (i = 0; i < doctor->nr_findings; i++) {

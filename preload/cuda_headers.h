@@ -12,4 +12,12 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+/* Of releases that are newer than the headers. */
+#if CUDA_VERSION < 13040
+CUresult CUDAAPI cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph,
+				   const CUgraphNode *dependencies,
+				   const CUgraphEdgeData *dependencyData, size_t numDependencies,
+				   CUgraphNodeParams *nodeParams);
+#endif
+
 #endif

@@ -61,6 +61,19 @@ VS_API CUresult CUDAAPI cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGra
 							   numDependencies, nodeParams));
 }
 
+VS_API CUresult CUDAAPI cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph,
+					  const CUgraphNode *dependencies,
+					  const CUgraphEdgeData *dependencyData,
+					  size_t numDependencies, CUgraphNodeParams *nodeParams)
+{
+	struct vs_call call = VS_ENTER_DRIVER(cuGraphAddNode_v3);
+
+	expect_by_type(nodeParams);
+	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuGraphAddNode_v3, phGraphNode,
+							   hGraph, dependencies, dependencyData,
+							   numDependencies, nodeParams));
+}
+
 VS_API CUresult CUDAAPI cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
 					   CUgraphNode *phErrorNode, char *logBuffer,
 					   size_t bufferSize)

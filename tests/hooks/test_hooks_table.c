@@ -47,6 +47,12 @@ static bool is_per_thread(const char *symbol)
 	return size > 5 && !strcmp(symbol + size - 5, "_ptsz");
 }
 
+/* What is newer than the headers softgpu is made from is for ./dev test-matrix to see. */
+static bool is_newer(const struct row *row)
+{
+	return row->abi > CUDA_VERSION;
+}
+
 static bool has_symbol(const char *symbol)
 {
 	for (size_t i = 0; i < COUNT(rows); i++)
@@ -75,7 +81,7 @@ static void test_every_symbol_is_exported_by_driver_and_runtime(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		if (!dlsym(driver, rows[i].symbol))
+		if (!is_newer(&rows[i]) && !dlsym(driver, rows[i].symbol))
 			fail_msg("the driver has no %s", rows[i].symbol);
 	for (size_t i = 0; i < COUNT(called); i++)
 		if (!dlsym(driver, called[i]))
@@ -103,6 +109,8 @@ static void test_every_version_is_that_of_the_headers(void **state)
 		bool per_thread = is_per_thread(rows[i].symbol);
 		void *function = dlsym(driver, rows[i].symbol);
 
+		if (is_newer(&rows[i]))
+			continue;
 		if (ask(rows[i].name, rows[i].abi, per_thread) != function)
 			fail_msg("%s %d is not %s", rows[i].name, rows[i].abi, rows[i].symbol);
 		if (ask(rows[i].name, rows[i].abi - 1, per_thread) == function)
@@ -119,7 +127,7 @@ static void test_no_newer_form_of_a_name_is_missing(void **state)
 		void *newest = ask(rows[i].name, CUDA_VERSION, per_thread);
 
 		for (size_t j = 0; j < COUNT(rows) && !is_known; j++)
-			is_known = dlsym(driver, rows[j].symbol) == newest;
+			is_known = !is_newer(&rows[j]) && dlsym(driver, rows[j].symbol) == newest;
 		for (size_t j = 0; j < COUNT(others) && !is_known; j++)
 			is_known = !strcmp(others[j].name, rows[i].name);
 		if (!is_known)
