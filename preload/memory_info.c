@@ -110,6 +110,8 @@ static void hold(void)
 	atomic_store(&is_held, true);
 	while (atomic_load(&is_calling) && !atomic_load(&is_late) && vs_clock_now_ns() < end_ns)
 		usleep(100);
+	if (atomic_load(&is_calling))
+		atomic_store(&is_late, true);
 	errno = saved;
 }
 
@@ -320,9 +322,14 @@ static bool sample_all(void)
 
 	if (!is_open)
 		is_open = open_nvml();
-	for (uint32_t i = 0; i < NR_DEVICES && is_open; i++)
-		if (find_row(i))
+	for (uint32_t i = 0; i < NR_DEVICES; i++) {
+		if (!find_row(i))
+			continue;
+		if (is_open)
 			sample(&rows[i], i);
+		else
+			atomic_store_explicit(&rows[i].used_size, UINT64_MAX, memory_order_release);
+	}
 	if (is_open && nr_errors && nr_errors <= MAX_ERRORS)
 		is_open = false; /* somebody shut it down once too often, or the card is gone */
 	answer(question);
@@ -547,6 +554,7 @@ void vs_memory_info_forget(void)
 	for (uint32_t i = 0; i < NR_DEVICES; i++) {
 		atomic_store_explicit(&rows[i].has_failed, false, memory_order_relaxed);
 		atomic_store_explicit(&rows[i].context_size, NO_CONTEXT, memory_order_relaxed);
+		atomic_store_explicit(&rows[i].used_size, UINT64_MAX, memory_order_relaxed);
 		atomic_store_explicit(&rows[i].is_busy, false, memory_order_relaxed);
 		rows[i].has_last = false;
 		rows[i].device = NULL;
