@@ -142,8 +142,9 @@ static void judge_nvml(struct vs_doctor *doctor, bool has_answer, const char *an
 	int error = -1;
 
 	if (!has_answer)
-		vs_doctor_add(doctor, VS_FINDING_NOTE, "NVML", "vramscope run --no-meminfo",
-			      "does not answer: the recorder would wait 0.1 s for it, once");
+		vs_doctor_add(
+			doctor, VS_FINDING_NOTE, "NVML", "vramscope run --no-meminfo",
+			"does not answer: the recorder would wait a quarter of a second for it, once");
 	else if (sscanf(answer, "loaded %d %79s", &error, version) < 1)
 		vs_doctor_add(doctor, VS_FINDING_NOTE, "NVML",
 			      "it comes with the driver (libnvidia-ml.so.1)",

@@ -75,10 +75,16 @@ static bool is_wanted(void)
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
+/* When whoever waits for the thread gives up. */
+static uint64_t get_deadline(void)
+{
+	return vs_clock_now_ns() + UINT64_C(1000000) * vs_lifecycle_settings()->meminfo_ms;
+}
+
 /* True: the question was answered in time. */
 static bool wait_for_answer(uint32_t question)
 {
-	uint64_t end_ns = vs_clock_now_ns() + UINT64_C(1000000) * VS_MEMORY_INFO_PATIENCE_MS;
+	uint64_t end_ns = get_deadline();
 	uint32_t answered;
 
 	for (;;) {
@@ -105,7 +111,7 @@ static uint32_t ask(void)
 static void hold(void)
 {
 	int saved = errno;
-	uint64_t end_ns = vs_clock_now_ns() + UINT64_C(1000000) * VS_MEMORY_INFO_PATIENCE_MS;
+	uint64_t end_ns = get_deadline();
 
 	atomic_store(&is_held, true);
 	while (atomic_load(&is_calling) && !atomic_load(&is_late) && vs_clock_now_ns() < end_ns)
@@ -516,7 +522,7 @@ static bool has_pending(void)
 
 void vs_memory_info_stop(void)
 {
-	uint64_t end_ns = vs_clock_now_ns() + UINT64_C(1000000) * VS_MEMORY_INFO_PATIENCE_MS;
+	uint64_t end_ns = get_deadline();
 	uint32_t now = STATE_RUNNING;
 	int saved = errno;
 

@@ -10,8 +10,8 @@
  * the drain, which has a table of files of its own: what NVML opens must be the program's, too, if
  * that uses NVML as well. Nobody waits for it but
  *
- *   - the call that creates a context, which takes long itself: twice, at most PATIENCE_MS each,
- *     and never again if that was too short;
+ *   - the call that creates a context, which takes long itself: twice, at most settings->meminfo_ms
+ * each, and never again if that was too short;
  *   - exit(), if a failure or the first sample is still to be told, as long; the handler is
  *     registered behind NVML's own, so that it never finds its data gone;
  *   - fork(), as long, so that no child is born with a lock of NVML's or the loader's taken by a
@@ -19,8 +19,7 @@
  *
  * There is no thread before a context is created. It ends by itself when there is no trace.
  */
-#define VS_MEMORY_INFO_PATIENCE_MS 100
-#define VS_MEMORY_INFO_TICK_MS     1000
+#define VS_MEMORY_INFO_TICK_MS 1000
 
 /* A device is in use: `device` is CUDA's number. Any thread; the first one of a number counts. */
 bool vs_memory_info_has_device(uint32_t device);

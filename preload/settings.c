@@ -197,6 +197,8 @@ void vs_settings_read(struct vs_settings *settings, int argc, char **argv, char 
 		read_number(environment, "VRAMSCOPE_MAX_SIZE", VS_SIZE_LIMIT_MIN, UINT64_MAX, 0);
 	settings->log_size =
 		read_number(environment, "VRAMSCOPE_LOG_SIZE", 1, LOG_MAX, VS_SETTINGS_LOG_SIZE);
+	settings->meminfo_ms = (uint32_t)read_number(environment, "VRAMSCOPE_MEMINFO_WAIT", 0,
+						     600000, VS_SETTINGS_MEMINFO_MS);
 	settings->no_stacks = is_on(environment, "VRAMSCOPE_NO_STACKS");
 	settings->free_stacks = is_on(environment, "VRAMSCOPE_FREE_STACKS");
 	settings->no_python = is_on(environment, "VRAMSCOPE_NO_PYTHON");

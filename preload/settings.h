@@ -20,6 +20,7 @@
  *   VRAMSCOPE_NO_POOLS     record no blocks of pools
  *   VRAMSCOPE_NO_HOOKS     hook no CUDA function
  *   VRAMSCOPE_NO_MEMINFO   do not ask NVML who holds the devices' memory
+ *   VRAMSCOPE_MEMINFO_WAIT most milliseconds that anybody waits for NVML (memory_info.h)
  *   VRAMSCOPE_CHILDREN=no  only the first process (and what it becomes by exec)
  *   VRAMSCOPE_MAX_SIZE     bytes that the trace may become; then its oldest events go
  *   VRAMSCOPE_LOG_SIZE     bytes that the log may become, where the disk is slow or full
@@ -29,6 +30,7 @@
 #define VS_SETTINGS_COMMAND_MAX 16384
 #define VS_SETTINGS_STACK_DEPTH 128
 #define VS_SETTINGS_LOG_SIZE    (UINT64_C(1) << 30)
+#define VS_SETTINGS_MEMINFO_MS  250
 
 /* Variables that change what an allocator does, ranks, and the run: kept for the trace. */
 #define VS_SETTINGS_NR_KEPT  16
@@ -49,7 +51,8 @@ struct vs_settings {
 		char value[VS_SETTINGS_KEPT_MAX];
 	} kept[VS_SETTINGS_NR_KEPT];
 	uint32_t stack_depth;
-	uint64_t max_size; /* 0: no limit */
+	uint32_t meminfo_ms; /* wait for NVML at most so long */
+	uint64_t max_size;   /* 0: no limit */
 	uint64_t log_size;
 	bool no_stacks;
 	bool free_stacks;

@@ -16,7 +16,9 @@ CONTEXT = 96 * MIB
 OWN = 256 * MIB
 THEIRS = 384 * MIB
 CARD = {"SOFTGPU_CARD": f"meminfo-{os.getpid()}", "SOFTGPU_CONTEXT": "96M",
-        "SOFTGPU_MEMORY": "2G"}
+        "SOFTGPU_MEMORY": "2G",
+        # Time decides nothing here, but in the case of an NVML that hangs.
+        "VRAMSCOPE_MEMINFO_WAIT": "60000"}
 
 
 class Holder:
@@ -161,7 +163,8 @@ def nvml_that_refuses_is_left_alone():
 
 def nvml_that_hangs_holds_up_nobody():
     for how in ("fail", "fork"):
-        record_with([os.path.join(HOSTS, "nvml")], how, env={"MODEL_NVML": "hang"})
+        record_with([os.path.join(HOSTS, "nvml")], how,
+                    env={"MODEL_NVML": "hang", "VRAMSCOPE_MEMINFO_WAIT": "250"})
         check_equal(get_where()["context_bytes"], None, "the context")
 
 

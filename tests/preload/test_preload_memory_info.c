@@ -140,6 +140,7 @@ static int begin(void **state)
 	(void)state;
 	memset(&world, 0, sizeof(world));
 	memset(&settings, 0, sizeof(settings));
+	settings.meminfo_ms = 60000; /* time decides nothing here */
 	vs_memory_info_forget();
 	for (uint8_t i = 0; i < 4; i++) {
 		struct vs_nvml_name name = {.uuid = {(uint8_t)(3 - i)}};
@@ -213,6 +214,7 @@ static void test_what_hangs_is_waited_for_once(void **state)
 	uint64_t used;
 
 	(void)state;
+	settings.meminfo_ms = 100;
 	atomic_store(&world.is_slow, true);
 	assert_false(vs_memory_info_look(0, &used));
 	/* Not again: a loop of these would take minutes. */

@@ -45,6 +45,8 @@ static void test_without_any_variable_the_defaults_hold(void **state)
 	assert_string_equal(settings.rank, "0");
 	assert_int_equal(settings.stack_depth, VS_SETTINGS_STACK_DEPTH);
 	assert_int_equal(settings.log_size, VS_SETTINGS_LOG_SIZE);
+	assert_int_equal(settings.meminfo_ms, VS_SETTINGS_MEMINFO_MS);
+	assert_false(settings.no_meminfo);
 	assert_false(settings.no_stacks || settings.free_stacks || settings.no_pools ||
 		     settings.no_hooks || settings.no_children || settings.is_off);
 	assert_null(settings.kept[0].name);
@@ -111,6 +113,9 @@ static void test_numbers_out_of_range_leave_the_default(void **state)
 	READ("VRAMSCOPE_STACK_DEPTH=7", "VRAMSCOPE_LOG_SIZE=100000");
 	assert_int_equal(settings.stack_depth, 7);
 	assert_int_equal(settings.log_size, 100000);
+	READ("VRAMSCOPE_NO_MEMINFO=1", "VRAMSCOPE_MEMINFO_WAIT=0");
+	assert_true(settings.no_meminfo);
+	assert_int_equal(settings.meminfo_ms, 0);
 	READ("VRAMSCOPE_STACK_DEPTH=0", "VRAMSCOPE_LOG_SIZE=1");
 	assert_int_equal(settings.stack_depth, VS_SETTINGS_STACK_DEPTH);
 	assert_int_equal(settings.log_size, 1);
