@@ -36,7 +36,7 @@ static void ask_driver(int out, void *unused)
 {
 	void *handle = dlopen("libcuda.so.1", RTLD_NOW);
 	int version = 0, count = 0, error = -1;
-	struct driver driver;
+	struct driver driver = {0};
 	char name[128];
 	size_t total;
 
