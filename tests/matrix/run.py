@@ -26,7 +26,7 @@ TITLE = "## CUDA runtimes of NVIDIA"
 HEAD = """\
 Written by `./dev test-matrix`; do not edit it by hand. NVIDIA's packages of each release, from PyPI: the functions that we hook
 are declared there with the types we take them to have, and exported with the release's version; whatever else may give
-or take memory is known (`tests/matrix/known_names.py` says why it needs no hook); and the runtime itself, shared and static, run on softgpu's
+or take memory is known (`tests/matrix/known_names.py` says why it needs no hook); and the runtime itself, shared, and static where the package has that, run on softgpu's
 driver up to its refusal, finds our functions where it looks for the driver's, and ends as it does without us.
 
 | release | package | hooks it has | look-ups of the driver | of them ours | good |
