@@ -7,6 +7,8 @@
 # Sets: VS_CUPTI_RELEASES                of 11, 12 and 13 those that are there
 #       VS_CUPTI_INCLUDE_DIRS_<release>  with cupti.h, cuda.h and cuda_runtime_api.h
 #       VS_CUPTI_SONAME_<release>        as the real library's
+#       cupti_headers                    interface target: cuda_headers, and those of CUPTI for the
+#                                        recorder: the toolkit's, else those of the newest release
 
 set(VS_CUPTI_SONAME_11 libcupti.so.11.8)
 set(VS_CUPTI_SONAME_12 libcupti.so.12)
@@ -64,3 +66,15 @@ foreach(release 11 12 13)
 			"${VS_CUPTI_SONAME_${release}} is left out")
 	endif()
 endforeach()
+
+find_path(VS_CUPTI_HEADERS generated_cuda_meta.h NO_DEFAULT_PATH
+	HINTS ${toolkit_include} ${toolkit_include}/../extras/CUPTI/include
+		${VS_CUPTI_INCLUDE_DIRS_${VS_CUDA_MAJOR}})
+if(NOT VS_CUPTI_HEADERS)
+	message(FATAL_ERROR "CUPTI's headers are neither in the CUDA toolkit nor to be had from PyPI. "
+		"Install them, or see to python3-pip and the network, and run ./dev setup again.")
+endif()
+message(STATUS "CUPTI headers: ${VS_CUPTI_HEADERS}")
+# Behind cuda_headers: it may have a cuda.h of its own beside it.
+add_library(cupti_headers INTERFACE)
+target_include_directories(cupti_headers SYSTEM INTERFACE ${VS_CUDA_INCLUDE_DIR} ${VS_CUPTI_HEADERS})

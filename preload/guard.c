@@ -35,6 +35,15 @@ static void clear_books(struct vs_thread_state *self)
 	self->base.nr_driver = 0;
 }
 
+/* One bit, not two comparisons. */
+static inline uint32_t is_driver(enum vs_guard_level level)
+{
+	_Static_assert(VS_GUARD_DRIVER % 2 && VS_GUARD_OBSERVED % 2 && !(VS_GUARD_RUNTIME % 2) &&
+			       !(VS_GUARD_POOL % 2),
+		       "the lowest bit tells the driver's");
+	return (uint32_t)level & 1;
+}
+
 static inline struct vs_thread *push_hook(struct vs_thread *self, enum vs_guard_level level,
 					  uint32_t api, const void *frame)
 {
@@ -43,8 +52,7 @@ static inline struct vs_thread *push_hook(struct vs_thread *self, enum vs_guard_
 		self->frame = frame;
 		self->stack = VS_NO_ID;
 	}
-	if (level == VS_GUARD_DRIVER)
-		self->nr_driver++;
+	self->nr_driver += is_driver(level);
 	return self;
 }
 
@@ -52,7 +60,7 @@ static inline struct vs_thread *push_hook(struct vs_thread *self, enum vs_guard_
 static inline bool is_wanted(enum vs_guard_level level)
 {
 	return vs_lifecycle_is_recording() &&
-	       (level == VS_GUARD_POOL || !vs_lifecycle_settings()->no_hooks);
+	       (level >= VS_GUARD_POOL || !vs_lifecycle_settings()->no_hooks);
 }
 
 /* All that is not a thread's outermost hook in a program that is being recorded. */
@@ -98,7 +106,7 @@ void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
 	/* Not below zero: a handler on another stack may have cleared the books. */
 	if (self->depth > 0)
 		self->depth--;
-	if (level == VS_GUARD_DRIVER && self->nr_driver > 0)
+	if (is_driver(level) && self->nr_driver > 0)
 		self->nr_driver--;
 }
 

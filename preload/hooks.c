@@ -48,6 +48,35 @@ struct vs_call vs_hooks_enter_driver(enum vs_hook hook, const void *frame)
 	return call;
 }
 
+struct vs_call vs_hooks_enter_observed(enum vs_hook hook, const void *frame)
+{
+	struct vs_call call = {.real = vs_real_get()};
+
+	nr_driver_calls++;
+	call.self = vs_guard_enter(VS_GUARD_OBSERVED, get_number(hook), frame);
+	call.is_recording = call.self && call.real && vs_guard_is_outermost_driver(call.self);
+	return call;
+}
+
+void vs_hooks_leave_observed(struct vs_call *call)
+{
+	if (call->self)
+		vs_guard_leave(call->self, VS_GUARD_OBSERVED);
+}
+
+bool vs_hooks_is_in_runtime(const struct vs_thread *self)
+{
+	static const enum vs_hook hooks[] = {
+#define VS_RUNTIME_HOOK(symbol) VS_HOOK_##symbol,
+#include "cuda_api.def"
+	};
+
+	for (size_t i = 0; self->depth > 1 && i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		if (atomic_load_explicit(&numbers[hooks[i]], memory_order_relaxed) == self->api)
+			return true;
+	return false;
+}
+
 CUresult vs_hooks_leave_driver(struct vs_call *call, CUresult result)
 {
 	if (call->self)

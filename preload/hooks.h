@@ -1,23 +1,38 @@
 #ifndef VS_HOOKS_H
 #define VS_HOOKS_H
 
+/* First: with every function under its own name. */
+#include "cuda_headers.h"
+
+#include <generated_cuda_meta.h>
+
 #include "real.h"
 #include "recorder.h"
 #include "runtimes.h"
 
 /*
- * What all wrappers share. A wrapper of the driver reads:
+ * What all wrappers share. A wrapper of the driver is what is said before the real call, what is
+ * said after it, and a row that makes a function of both:
  *
- *	struct vs_call call = VS_ENTER_DRIVER(cuMemAlloc_v2);
- *	CUresult result = VS_CALL_DRIVER(&call, cuMemAlloc_v2, dptr, bytesize);
+ *	static inline void after_cuMemAlloc_v2(struct vs_call *call, CUresult result,
+ *					       const cuMemAlloc_v2_params *args)
+ *	{
+ *		vs_hooks_note_alloc(call, result, VS_MEMORY_DEVICE, ...);
+ *	}
+ *	VS_DRIVER_HOOK_AFTER(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
  *
- *	vs_hooks_note_alloc(&call, result, VS_MEMORY_DEVICE, ...);
- *	return vs_hooks_leave_driver(&call, result);
+ * Both halves get the arguments in the struct that NVIDIA's generated_cuda_meta.h has for them, so
+ * that whoever sees a call otherwise than by our wrapper (observer.h) has the same said of it.
  *
  * Every function here leaves errno as it found it, so that the real function starts with the
  *caller's and the caller gets the one the real function left. Nothing here fails, and nothing here
  *is a call of the runtime: the program's last error stays its own. Any thread.
  */
+
+/* Of a release that is newer than the headers. */
+#if CUDA_VERSION < 13040
+typedef cuGraphAddNode_v2_params cuGraphAddNode_v3_params;
+#endif
 
 #define VS_API __attribute__((visibility("default")))
 
@@ -35,6 +50,7 @@ struct vs_call {
 	const struct vs_real *real; /* NULL: there is no driver */
 	bool is_recording;          /* this is the outermost driver call */
 	bool is_capturing;          /* its stream is: what it does is done at the graph's launch */
+	bool is_borrowed;           /* it gives back a reference that no cuMemCreate made */
 };
 
 /* One call of a hooked runtime function. */
@@ -51,6 +67,73 @@ struct vs_runtime_call {
 					      : vs_real_get_error((call)->real))
 struct vs_call vs_hooks_enter_driver(enum vs_hook hook, const void *frame);
 CUresult vs_hooks_leave_driver(struct vs_call *call, CUresult result);
+
+/* The halves of a wrapper, for calls that did not come through it. NULL: there is nothing to say.
+ */
+struct vs_hook_halves {
+	void (*before)(struct vs_call *call, const void *args);
+	void (*after)(struct vs_call *call, CUresult result, const void *args);
+};
+
+/* By hook: those of the runtime, and the doors, have none. */
+#define VS_HOOK(name, abi, symbol) extern const struct vs_hook_halves vs_hooks_halves_##symbol;
+#include "cuda_api.def"
+
+/* A call of a wrapper's function that is seen from inside. Leave: vs_hooks_leave_observed(). */
+struct vs_call vs_hooks_enter_observed(enum vs_hook hook, const void *frame);
+void vs_hooks_leave_observed(struct vs_call *call);
+
+/* Whether the outermost hook of the thread is one of the runtime's. */
+bool vs_hooks_is_in_runtime(const struct vs_thread *self);
+
+#define VS_DRIVER_BEFORE(symbol)                                                    \
+	static void observe_before_##symbol(struct vs_call *call, const void *args) \
+	{                                                                           \
+		before_##symbol(call, (const symbol##_params *)args);               \
+	}
+#define VS_DRIVER_AFTER(symbol)                                                   \
+	static void observe_after_##symbol(struct vs_call *call, CUresult result, \
+					   const void *args)                      \
+	{                                                                         \
+		after_##symbol(call, result, (const symbol##_params *)args);      \
+	}
+#define VS_DRIVER_HOOK_BEFORE(symbol, parameters, ...)                                           \
+	VS_API CUresult CUDAAPI symbol parameters                                                \
+	{                                                                                        \
+		struct vs_call call = VS_ENTER_DRIVER(symbol);                                   \
+                                                                                                 \
+		before_##symbol(&call, &(const symbol##_params){__VA_ARGS__});                   \
+		return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, symbol, __VA_ARGS__)); \
+	}                                                                                        \
+	VS_DRIVER_BEFORE(symbol)                                                                 \
+	const struct vs_hook_halves vs_hooks_halves_##symbol = {observe_before_##symbol, NULL};
+#define VS_DRIVER_HOOK_AFTER(symbol, parameters, ...)                                 \
+	VS_API CUresult CUDAAPI symbol parameters                                     \
+	{                                                                             \
+		struct vs_call call = VS_ENTER_DRIVER(symbol);                        \
+		CUresult result = VS_CALL_DRIVER(&call, symbol, __VA_ARGS__);         \
+                                                                                      \
+		after_##symbol(&call, result, &(const symbol##_params){__VA_ARGS__}); \
+		return vs_hooks_leave_driver(&call, result);                          \
+	}                                                                             \
+	VS_DRIVER_AFTER(symbol)                                                       \
+	const struct vs_hook_halves vs_hooks_halves_##symbol = {NULL, observe_after_##symbol};
+#define VS_DRIVER_HOOK(symbol, parameters, ...)                                          \
+	VS_API CUresult CUDAAPI symbol parameters                                        \
+	{                                                                                \
+		struct vs_call call = VS_ENTER_DRIVER(symbol);                           \
+		const symbol##_params args = {__VA_ARGS__};                              \
+		CUresult result;                                                         \
+                                                                                         \
+		before_##symbol(&call, &args);                                           \
+		result = VS_CALL_DRIVER(&call, symbol, __VA_ARGS__);                     \
+		after_##symbol(&call, result, &args);                                    \
+		return vs_hooks_leave_driver(&call, result);                             \
+	}                                                                                \
+	VS_DRIVER_BEFORE(symbol)                                                         \
+	VS_DRIVER_AFTER(symbol)                                                          \
+	const struct vs_hook_halves vs_hooks_halves_##symbol = {observe_before_##symbol, \
+								observe_after_##symbol};
 
 #define VS_ENTER_RUNTIME(symbol)                                             \
 	vs_hooks_enter_runtime(VS_HOOK_##symbol, __builtin_frame_address(0), \

@@ -3,67 +3,68 @@
 
 #include "array_size.h"
 
-VS_API CUresult CUDAAPI cuArrayCreate_v2(CUarray *pHandle,
-					 const CUDA_ARRAY_DESCRIPTOR *pAllocateArray)
+static inline void after_cuArrayCreate_v2(struct vs_call *call, CUresult result,
+					  const cuArrayCreate_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuArrayCreate_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuArrayCreate_v2, pHandle, pAllocateArray);
+	const CUDA_ARRAY_DESCRIPTOR *asked = args->pAllocateArray;
 	CUDA_ARRAY3D_DESCRIPTOR shape = {0};
 
-	if (pAllocateArray) {
-		shape.Width = pAllocateArray->Width;
-		shape.Height = pAllocateArray->Height;
-		shape.Format = pAllocateArray->Format;
-		shape.NumChannels = pAllocateArray->NumChannels;
+	if (asked) {
+		shape.Width = asked->Width;
+		shape.Height = asked->Height;
+		shape.Format = asked->Format;
+		shape.NumChannels = asked->NumChannels;
 	}
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_ARRAY, result ? 0 : (uintptr_t)*pHandle,
+	vs_hooks_note_alloc(call, result, VS_MEMORY_ARRAY, result ? 0 : (uintptr_t)*args->pHandle,
 			    vs_array_size_get(&shape, 1));
-	return vs_hooks_leave_driver(&call, result);
 }
+VS_DRIVER_HOOK_AFTER(cuArrayCreate_v2,
+		     (CUarray * pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray), pHandle,
+		     pAllocateArray)
 
-VS_API CUresult CUDAAPI cuArray3DCreate_v2(CUarray *pHandle,
-					   const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
+static inline void after_cuArray3DCreate_v2(struct vs_call *call, CUresult result,
+					    const cuArray3DCreate_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuArray3DCreate_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuArray3DCreate_v2, pHandle, pAllocateArray);
-
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_ARRAY, result ? 0 : (uintptr_t)*pHandle,
-			    pAllocateArray ? vs_array_size_get(pAllocateArray, 1) : 0);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_ARRAY, result ? 0 : (uintptr_t)*args->pHandle,
+			    args->pAllocateArray ? vs_array_size_get(args->pAllocateArray, 1) : 0);
 }
+VS_DRIVER_HOOK_AFTER(cuArray3DCreate_v2,
+		     (CUarray * pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray), pHandle,
+		     pAllocateArray)
 
-VS_API CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
+static inline void before_cuArrayDestroy(struct vs_call *call, const cuArrayDestroy_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuArrayDestroy);
-	CUresult result;
-
-	vs_hooks_note_free(&call, VS_MEMORY_ARRAY, (uintptr_t)hArray);
-	result = VS_CALL_DRIVER(&call, cuArrayDestroy, hArray);
-	vs_hooks_note_free_result(&call, result, VS_MEMORY_ARRAY, (uintptr_t)hArray);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_free(call, VS_MEMORY_ARRAY, (uintptr_t)args->hArray);
 }
-
-VS_API CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
-					       const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
-					       unsigned int numMipmapLevels)
+static inline void after_cuArrayDestroy(struct vs_call *call, CUresult result,
+					const cuArrayDestroy_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMipmappedArrayCreate);
-	CUresult result = VS_CALL_DRIVER(&call, cuMipmappedArrayCreate, pHandle,
-					 pMipmappedArrayDesc, numMipmapLevels);
-
-	vs_hooks_note_alloc(
-		&call, result, VS_MEMORY_ARRAY, result ? 0 : (uintptr_t)*pHandle,
-		pMipmappedArrayDesc ? vs_array_size_get(pMipmappedArrayDesc, numMipmapLevels) : 0);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_free_result(call, result, VS_MEMORY_ARRAY, (uintptr_t)args->hArray);
 }
+VS_DRIVER_HOOK(cuArrayDestroy, (CUarray hArray), hArray)
 
-VS_API CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
+static inline void after_cuMipmappedArrayCreate(struct vs_call *call, CUresult result,
+						const cuMipmappedArrayCreate_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMipmappedArrayDestroy);
-	CUresult result;
+	const CUDA_ARRAY3D_DESCRIPTOR *shape = args->pMipmappedArrayDesc;
 
-	vs_hooks_note_free(&call, VS_MEMORY_ARRAY, (uintptr_t)hMipmappedArray);
-	result = VS_CALL_DRIVER(&call, cuMipmappedArrayDestroy, hMipmappedArray);
-	vs_hooks_note_free_result(&call, result, VS_MEMORY_ARRAY, (uintptr_t)hMipmappedArray);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_ARRAY, result ? 0 : (uintptr_t)*args->pHandle,
+			    shape ? vs_array_size_get(shape, args->numMipmapLevels) : 0);
 }
+VS_DRIVER_HOOK_AFTER(cuMipmappedArrayCreate,
+		     (CUmipmappedArray * pHandle,
+		      const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+		      unsigned int numMipmapLevels),
+		     pHandle, pMipmappedArrayDesc, numMipmapLevels)
+
+static inline void before_cuMipmappedArrayDestroy(struct vs_call *call,
+						  const cuMipmappedArrayDestroy_params *args)
+{
+	vs_hooks_note_free(call, VS_MEMORY_ARRAY, (uintptr_t)args->hMipmappedArray);
+}
+static inline void after_cuMipmappedArrayDestroy(struct vs_call *call, CUresult result,
+						 const cuMipmappedArrayDestroy_params *args)
+{
+	vs_hooks_note_free_result(call, result, VS_MEMORY_ARRAY, (uintptr_t)args->hMipmappedArray);
+}
+VS_DRIVER_HOOK(cuMipmappedArrayDestroy, (CUmipmappedArray hMipmappedArray), hMipmappedArray)

@@ -3,114 +3,110 @@
 
 #include "contexts.h"
 
-VS_API CUresult CUDAAPI cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
+static inline void before_cuCtxCreate(struct vs_call *call, const cuCtxCreate_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuCtxCreate);
-	CUresult result;
-
-	vs_contexts_note_creating(&call, dev);
-	result = VS_CALL_DRIVER(&call, cuCtxCreate, pctx, flags, dev);
-
-	vs_contexts_note_create(&call, result, result ? NULL : *pctx, dev);
-	return vs_hooks_leave_driver(&call, result);
+	vs_contexts_note_creating(call, args->dev);
 }
 
-VS_API CUresult CUDAAPI cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
+static inline void after_cuCtxCreate(struct vs_call *call, CUresult result,
+				     const cuCtxCreate_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuCtxCreate_v2);
-	CUresult result;
+	vs_contexts_note_create(call, result, result ? NULL : *args->pctx, args->dev);
+}
+VS_DRIVER_HOOK(cuCtxCreate, (CUcontext * pctx, unsigned int flags, CUdevice dev), pctx, flags, dev)
 
-	vs_contexts_note_creating(&call, dev);
-	result = VS_CALL_DRIVER(&call, cuCtxCreate_v2, pctx, flags, dev);
-
-	vs_contexts_note_create(&call, result, result ? NULL : *pctx, dev);
-	return vs_hooks_leave_driver(&call, result);
+static inline void before_cuCtxCreate_v2(struct vs_call *call, const cuCtxCreate_v2_params *args)
+{
+	vs_contexts_note_creating(call, args->dev);
 }
 
-VS_API CUresult CUDAAPI cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray,
-				       int numParams, unsigned int flags, CUdevice dev)
+static inline void after_cuCtxCreate_v2(struct vs_call *call, CUresult result,
+					const cuCtxCreate_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuCtxCreate_v3);
-	CUresult result;
+	vs_contexts_note_create(call, result, result ? NULL : *args->pctx, args->dev);
+}
+VS_DRIVER_HOOK(cuCtxCreate_v2, (CUcontext * pctx, unsigned int flags, CUdevice dev), pctx, flags,
+	       dev)
 
-	vs_contexts_note_creating(&call, dev);
-	result = VS_CALL_DRIVER(&call, cuCtxCreate_v3, pctx, paramsArray, numParams, flags, dev);
-
-	vs_contexts_note_create(&call, result, result ? NULL : *pctx, dev);
-	return vs_hooks_leave_driver(&call, result);
+static inline void before_cuCtxCreate_v3(struct vs_call *call, const cuCtxCreate_v3_params *args)
+{
+	vs_contexts_note_creating(call, args->dev);
 }
 
-VS_API CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
-				       unsigned int flags, CUdevice dev)
+static inline void after_cuCtxCreate_v3(struct vs_call *call, CUresult result,
+					const cuCtxCreate_v3_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuCtxCreate_v4);
-	CUresult result;
+	vs_contexts_note_create(call, result, result ? NULL : *args->pctx, args->dev);
+}
+VS_DRIVER_HOOK(cuCtxCreate_v3,
+	       (CUcontext * pctx, CUexecAffinityParam *paramsArray, int numParams,
+		unsigned int flags, CUdevice dev),
+	       pctx, paramsArray, numParams, flags, dev)
 
-	vs_contexts_note_creating(&call, dev);
-	result = VS_CALL_DRIVER(&call, cuCtxCreate_v4, pctx, ctxCreateParams, flags, dev);
-
-	vs_contexts_note_create(&call, result, result ? NULL : *pctx, dev);
-	return vs_hooks_leave_driver(&call, result);
+static inline void before_cuCtxCreate_v4(struct vs_call *call, const cuCtxCreate_v4_params *args)
+{
+	vs_contexts_note_creating(call, args->dev);
 }
 
-VS_API CUresult CUDAAPI cuCtxDestroy(CUcontext ctx)
+static inline void after_cuCtxCreate_v4(struct vs_call *call, CUresult result,
+					const cuCtxCreate_v4_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuCtxDestroy);
+	vs_contexts_note_create(call, result, result ? NULL : *args->pctx, args->dev);
+}
+VS_DRIVER_HOOK(cuCtxCreate_v4,
+	       (CUcontext * pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
+		CUdevice dev),
+	       pctx, ctxCreateParams, flags, dev)
 
-	vs_contexts_note_destroy(&call, ctx);
-	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuCtxDestroy, ctx));
+static inline void before_cuCtxDestroy(struct vs_call *call, const cuCtxDestroy_params *args)
+{
+	vs_contexts_note_destroy(call, args->ctx);
+}
+VS_DRIVER_HOOK_BEFORE(cuCtxDestroy, (CUcontext ctx), ctx)
+
+static inline void before_cuCtxDestroy_v2(struct vs_call *call, const cuCtxDestroy_v2_params *args)
+{
+	vs_contexts_note_destroy(call, args->ctx);
+}
+VS_DRIVER_HOOK_BEFORE(cuCtxDestroy_v2, (CUcontext ctx), ctx)
+
+static inline void before_cuDevicePrimaryCtxRetain(struct vs_call *call,
+						   const cuDevicePrimaryCtxRetain_params *args)
+{
+	vs_contexts_note_retaining(call, args->dev);
 }
 
-VS_API CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
+static inline void after_cuDevicePrimaryCtxRetain(struct vs_call *call, CUresult result,
+						  const cuDevicePrimaryCtxRetain_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuCtxDestroy_v2);
-
-	vs_contexts_note_destroy(&call, ctx);
-	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuCtxDestroy_v2, ctx));
+	vs_contexts_note_retain(call, result, result ? NULL : *args->pctx, args->dev);
 }
+VS_DRIVER_HOOK(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), pctx, dev)
 
-VS_API CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
+static inline void after_cuDevicePrimaryCtxRelease(struct vs_call *call, CUresult result,
+						   const cuDevicePrimaryCtxRelease_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuDevicePrimaryCtxRetain);
-	CUresult result;
-
-	vs_contexts_note_retaining(&call, dev);
-	result = VS_CALL_DRIVER(&call, cuDevicePrimaryCtxRetain, pctx, dev);
-
-	vs_contexts_note_retain(&call, result, result ? NULL : *pctx, dev);
-	return vs_hooks_leave_driver(&call, result);
+	vs_contexts_note_release(call, result, args->dev);
 }
+VS_DRIVER_HOOK_AFTER(cuDevicePrimaryCtxRelease, (CUdevice dev), dev)
 
-VS_API CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice dev)
+static inline void after_cuDevicePrimaryCtxRelease_v2(
+	struct vs_call *call, CUresult result, const cuDevicePrimaryCtxRelease_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuDevicePrimaryCtxRelease);
-	CUresult result = VS_CALL_DRIVER(&call, cuDevicePrimaryCtxRelease, dev);
-
-	vs_contexts_note_release(&call, result, dev);
-	return vs_hooks_leave_driver(&call, result);
+	vs_contexts_note_release(call, result, args->dev);
 }
+VS_DRIVER_HOOK_AFTER(cuDevicePrimaryCtxRelease_v2, (CUdevice dev), dev)
 
-VS_API CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+static inline void before_cuDevicePrimaryCtxReset(struct vs_call *call,
+						  const cuDevicePrimaryCtxReset_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuDevicePrimaryCtxRelease_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuDevicePrimaryCtxRelease_v2, dev);
-
-	vs_contexts_note_release(&call, result, dev);
-	return vs_hooks_leave_driver(&call, result);
+	vs_contexts_note_reset(call, args->dev);
 }
+VS_DRIVER_HOOK_BEFORE(cuDevicePrimaryCtxReset, (CUdevice dev), dev)
 
-VS_API CUresult CUDAAPI cuDevicePrimaryCtxReset(CUdevice dev)
+static inline void before_cuDevicePrimaryCtxReset_v2(struct vs_call *call,
+						     const cuDevicePrimaryCtxReset_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuDevicePrimaryCtxReset);
-
-	vs_contexts_note_reset(&call, dev);
-	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuDevicePrimaryCtxReset, dev));
+	vs_contexts_note_reset(call, args->dev);
 }
-
-VS_API CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice dev)
-{
-	struct vs_call call = VS_ENTER_DRIVER(cuDevicePrimaryCtxReset_v2);
-
-	vs_contexts_note_reset(&call, dev);
-	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuDevicePrimaryCtxReset_v2, dev));
-}
+VS_DRIVER_HOOK_BEFORE(cuDevicePrimaryCtxReset_v2, (CUdevice dev), dev)

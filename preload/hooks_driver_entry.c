@@ -43,3 +43,7 @@ VS_API CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int 
 	replace_entry(result, symbol, pfn, cudaVersion, flags);
 	return result;
 }
+
+/* Nothing is said of look-ups. */
+const struct vs_hook_halves vs_hooks_halves_cuGetProcAddress = {NULL, NULL};
+const struct vs_hook_halves vs_hooks_halves_cuGetProcAddress_v2 = {NULL, NULL};

@@ -4,30 +4,29 @@
 #include "captures.h"
 #include "graphs.h"
 
-VS_API CUresult CUDAAPI cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-					       const CUgraphNode *dependencies,
-					       size_t numDependencies,
-					       CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams)
+static inline void before_cuGraphAddMemAllocNode(struct vs_call *call,
+						 const cuGraphAddMemAllocNode_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphAddMemAllocNode);
-
+	(void)call;
+	(void)args;
 	vs_graphs_expect_memory();
-	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuGraphAddMemAllocNode,
-							   phGraphNode, hGraph, dependencies,
-							   numDependencies, nodeParams));
 }
+VS_DRIVER_HOOK_BEFORE(cuGraphAddMemAllocNode,
+		      (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+		       size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams),
+		      phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
 
-VS_API CUresult CUDAAPI cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-					      const CUgraphNode *dependencies,
-					      size_t numDependencies, CUdeviceptr dptr)
+static inline void before_cuGraphAddMemFreeNode(struct vs_call *call,
+						const cuGraphAddMemFreeNode_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphAddMemFreeNode);
-
+	(void)call;
+	(void)args;
 	vs_graphs_expect_memory();
-	return vs_hooks_leave_driver(&call,
-				     VS_CALL_DRIVER(&call, cuGraphAddMemFreeNode, phGraphNode,
-						    hGraph, dependencies, numDependencies, dptr));
 }
+VS_DRIVER_HOOK_BEFORE(cuGraphAddMemFreeNode,
+		      (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+		       size_t numDependencies, CUdeviceptr dptr),
+		      phGraphNode, hGraph, dependencies, numDependencies, dptr)
 
 static void expect_by_type(const CUgraphNodeParams *params)
 {
@@ -36,223 +35,260 @@ static void expect_by_type(const CUgraphNodeParams *params)
 		vs_graphs_expect_memory();
 }
 
-VS_API CUresult CUDAAPI cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-				       const CUgraphNode *dependencies, size_t numDependencies,
-				       CUgraphNodeParams *nodeParams)
+static inline void before_cuGraphAddNode(struct vs_call *call, const cuGraphAddNode_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphAddNode);
-
-	expect_by_type(nodeParams);
-	return vs_hooks_leave_driver(&call,
-				     VS_CALL_DRIVER(&call, cuGraphAddNode, phGraphNode, hGraph,
-						    dependencies, numDependencies, nodeParams));
+	(void)call;
+	expect_by_type(args->nodeParams);
 }
+VS_DRIVER_HOOK_BEFORE(cuGraphAddNode,
+		      (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+		       size_t numDependencies, CUgraphNodeParams *nodeParams),
+		      phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
 
-VS_API CUresult CUDAAPI cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
-					  const CUgraphNode *dependencies,
-					  const CUgraphEdgeData *dependencyData,
-					  size_t numDependencies, CUgraphNodeParams *nodeParams)
+static inline void before_cuGraphAddNode_v2(struct vs_call *call,
+					    const cuGraphAddNode_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphAddNode_v2);
-
-	expect_by_type(nodeParams);
-	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuGraphAddNode_v2, phGraphNode,
-							   hGraph, dependencies, dependencyData,
-							   numDependencies, nodeParams));
+	(void)call;
+	expect_by_type(args->nodeParams);
 }
+VS_DRIVER_HOOK_BEFORE(cuGraphAddNode_v2,
+		      (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+		       const CUgraphEdgeData *dependencyData, size_t numDependencies,
+		       CUgraphNodeParams *nodeParams),
+		      phGraphNode, hGraph, dependencies, dependencyData, numDependencies,
+		      nodeParams)
 
-VS_API CUresult CUDAAPI cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph,
-					  const CUgraphNode *dependencies,
-					  const CUgraphEdgeData *dependencyData,
-					  size_t numDependencies, CUgraphNodeParams *nodeParams)
+static inline void before_cuGraphAddNode_v3(struct vs_call *call,
+					    const cuGraphAddNode_v3_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphAddNode_v3);
-
-	expect_by_type(nodeParams);
-	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuGraphAddNode_v3, phGraphNode,
-							   hGraph, dependencies, dependencyData,
-							   numDependencies, nodeParams));
+	(void)call;
+	expect_by_type(args->nodeParams);
 }
+VS_DRIVER_HOOK_BEFORE(cuGraphAddNode_v3,
+		      (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+		       const CUgraphEdgeData *dependencyData, size_t numDependencies,
+		       CUgraphNodeParams *nodeParams),
+		      phGraphNode, hGraph, dependencies, dependencyData, numDependencies,
+		      nodeParams)
 
-VS_API CUresult CUDAAPI cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
-					   CUgraphNode *phErrorNode, char *logBuffer,
-					   size_t bufferSize)
+static inline void after_cuGraphInstantiate(struct vs_call *call, CUresult result,
+					    const cuGraphInstantiate_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphInstantiate);
-	CUresult result = VS_CALL_DRIVER(&call, cuGraphInstantiate, phGraphExec, hGraph,
-					 phErrorNode, logBuffer, bufferSize);
-
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph, 0);
-	return vs_hooks_leave_driver(&call, result);
+	vs_graphs_note_instantiate(call, result, args->phGraphExec, args->hGraph, 0);
 }
+VS_DRIVER_HOOK_AFTER(cuGraphInstantiate,
+		     (CUgraphExec * phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+		      char *logBuffer, size_t bufferSize),
+		     phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize)
 
-VS_API CUresult CUDAAPI cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph,
-					      CUgraphNode *phErrorNode, char *logBuffer,
-					      size_t bufferSize)
+static inline void after_cuGraphInstantiate_v2(struct vs_call *call, CUresult result,
+					       const cuGraphInstantiate_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphInstantiate_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuGraphInstantiate_v2, phGraphExec, hGraph,
-					 phErrorNode, logBuffer, bufferSize);
-
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph, 0);
-	return vs_hooks_leave_driver(&call, result);
+	vs_graphs_note_instantiate(call, result, args->phGraphExec, args->hGraph, 0);
 }
+VS_DRIVER_HOOK_AFTER(cuGraphInstantiate_v2,
+		     (CUgraphExec * phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+		      char *logBuffer, size_t bufferSize),
+		     phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize)
 
-VS_API CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
-						    unsigned long long flags)
+static inline void after_cuGraphInstantiateWithFlags(struct vs_call *call, CUresult result,
+						     const cuGraphInstantiateWithFlags_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphInstantiateWithFlags);
-	CUresult result =
-		VS_CALL_DRIVER(&call, cuGraphInstantiateWithFlags, phGraphExec, hGraph, flags);
-
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph, flags);
-	return vs_hooks_leave_driver(&call, result);
+	vs_graphs_note_instantiate(call, result, args->phGraphExec, args->hGraph, args->flags);
 }
+VS_DRIVER_HOOK_AFTER(cuGraphInstantiateWithFlags,
+		     (CUgraphExec * phGraphExec, CUgraph hGraph, unsigned long long flags),
+		     phGraphExec, hGraph, flags)
 
-VS_API CUresult CUDAAPI cuGraphInstantiateWithParams(
-	CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
+static inline void after_cuGraphInstantiateWithParams(
+	struct vs_call *call, CUresult result, const cuGraphInstantiateWithParams_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphInstantiateWithParams);
-	CUresult result = VS_CALL_DRIVER(&call, cuGraphInstantiateWithParams, phGraphExec, hGraph,
-					 instantiateParams);
-
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph,
-				   result == CUDA_SUCCESS ? instantiateParams->flags : 0);
-	return vs_hooks_leave_driver(&call, result);
+	vs_graphs_note_instantiate(call, result, args->phGraphExec, args->hGraph,
+				   result == CUDA_SUCCESS ? args->instantiateParams->flags : 0);
 }
+VS_DRIVER_HOOK_AFTER(cuGraphInstantiateWithParams,
+		     (CUgraphExec * phGraphExec, CUgraph hGraph,
+		      CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams),
+		     phGraphExec, hGraph, instantiateParams)
 
-VS_API CUresult CUDAAPI cuGraphInstantiateWithParams_ptsz(
-	CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
+static inline void after_cuGraphInstantiateWithParams_ptsz(
+	struct vs_call *call, CUresult result, const cuGraphInstantiateWithParams_ptsz_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphInstantiateWithParams_ptsz);
-	CUresult result = VS_CALL_DRIVER(&call, cuGraphInstantiateWithParams_ptsz, phGraphExec,
-					 hGraph, instantiateParams);
-
-	vs_graphs_note_instantiate(&call, result, phGraphExec, hGraph,
-				   result == CUDA_SUCCESS ? instantiateParams->flags : 0);
-	return vs_hooks_leave_driver(&call, result);
+	vs_graphs_note_instantiate(call, result, args->phGraphExec, args->hGraph,
+				   result == CUDA_SUCCESS ? args->instantiateParams->flags : 0);
 }
+VS_DRIVER_HOOK_AFTER(cuGraphInstantiateWithParams_ptsz,
+		     (CUgraphExec * phGraphExec, CUgraph hGraph,
+		      CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams),
+		     phGraphExec, hGraph, instantiateParams)
 
-VS_API CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec hGraphExec)
+static inline void before_cuGraphExecDestroy(struct vs_call *call,
+					     const cuGraphExecDestroy_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphExecDestroy);
-
-	vs_graphs_note_destroy(&call, hGraphExec);
-	return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, cuGraphExecDestroy, hGraphExec));
+	vs_graphs_note_destroy(call, args->hGraphExec);
 }
+VS_DRIVER_HOOK_BEFORE(cuGraphExecDestroy, (CUgraphExec hGraphExec), hGraphExec)
 
-VS_API CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
+static inline void before_cuGraphLaunch(struct vs_call *call, const cuGraphLaunch_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphLaunch);
-	CUresult result;
-
-	vs_graphs_note_launch(&call, hGraphExec);
-	result = VS_CALL_DRIVER(&call, cuGraphLaunch, hGraphExec, hStream);
-	vs_graphs_note_launched(&call, result, hGraphExec);
-	return vs_hooks_leave_driver(&call, result);
+	vs_graphs_note_launch(call, args->hGraph);
 }
-
-VS_API CUresult CUDAAPI cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStream)
+static inline void after_cuGraphLaunch(struct vs_call *call, CUresult result,
+				       const cuGraphLaunch_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuGraphLaunch_ptsz);
-	CUresult result;
-
-	vs_graphs_note_launch(&call, hGraphExec);
-	result = VS_CALL_DRIVER(&call, cuGraphLaunch_ptsz, hGraphExec, hStream);
-	vs_graphs_note_launched(&call, result, hGraphExec);
-	return vs_hooks_leave_driver(&call, result);
+	vs_graphs_note_launched(call, result, args->hGraph);
 }
+VS_DRIVER_HOOK(cuGraphLaunch, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
+
+static inline void before_cuGraphLaunch_ptsz(struct vs_call *call,
+					     const cuGraphLaunch_ptsz_params *args)
+{
+	vs_graphs_note_launch(call, args->hGraphExec);
+}
+static inline void after_cuGraphLaunch_ptsz(struct vs_call *call, CUresult result,
+					    const cuGraphLaunch_ptsz_params *args)
+{
+	vs_graphs_note_launched(call, result, args->hGraphExec);
+}
+VS_DRIVER_HOOK(cuGraphLaunch_ptsz, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
 
 /* ---- Captures ---- */
 
 /* Counted before the call, so that no other thread's hook asks for anything once it has begun. */
-static CUresult leave_begin(struct vs_call *call, CUresult result)
+static void note_begun(CUresult result)
 {
 	if (result != CUDA_SUCCESS)
 		vs_captures_end();
-	return vs_hooks_leave_driver(call, result);
 }
 
 /* A capture that was found invalid is over as well. */
-static CUresult leave_end(struct vs_call *call, CUresult result)
+static void note_ended(CUresult result)
 {
 	if (result == CUDA_SUCCESS || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
 	    result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
 		vs_captures_end();
-	return vs_hooks_leave_driver(call, result);
 }
 
-VS_API CUresult CUDAAPI cuStreamBeginCapture(CUstream hStream)
+static inline void before_cuStreamBeginCapture(struct vs_call *call,
+					       const cuStreamBeginCapture_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuStreamBeginCapture);
-
+	(void)call;
+	(void)args;
 	vs_captures_begin();
-	return leave_begin(&call, VS_CALL_DRIVER(&call, cuStreamBeginCapture, hStream));
 }
-
-VS_API CUresult CUDAAPI cuStreamBeginCapture_ptsz(CUstream hStream)
+static inline void after_cuStreamBeginCapture(struct vs_call *call, CUresult result,
+					      const cuStreamBeginCapture_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuStreamBeginCapture_ptsz);
+	(void)call;
+	(void)args;
+	note_begun(result);
+}
+VS_DRIVER_HOOK(cuStreamBeginCapture, (CUstream hStream), hStream)
 
+static inline void before_cuStreamBeginCapture_ptsz(struct vs_call *call,
+						    const cuStreamBeginCapture_ptsz_params *args)
+{
+	(void)call;
+	(void)args;
 	vs_captures_begin();
-	return leave_begin(&call, VS_CALL_DRIVER(&call, cuStreamBeginCapture_ptsz, hStream));
 }
-
-VS_API CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
+static inline void after_cuStreamBeginCapture_ptsz(struct vs_call *call, CUresult result,
+						   const cuStreamBeginCapture_ptsz_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuStreamBeginCapture_v2);
+	(void)call;
+	(void)args;
+	note_begun(result);
+}
+VS_DRIVER_HOOK(cuStreamBeginCapture_ptsz, (CUstream hStream), hStream)
 
+static inline void before_cuStreamBeginCapture_v2(struct vs_call *call,
+						  const cuStreamBeginCapture_v2_params *args)
+{
+	(void)call;
+	(void)args;
 	vs_captures_begin();
-	return leave_begin(&call, VS_CALL_DRIVER(&call, cuStreamBeginCapture_v2, hStream, mode));
 }
-
-VS_API CUresult CUDAAPI cuStreamBeginCapture_v2_ptsz(CUstream hStream, CUstreamCaptureMode mode)
+static inline void after_cuStreamBeginCapture_v2(struct vs_call *call, CUresult result,
+						 const cuStreamBeginCapture_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuStreamBeginCapture_v2_ptsz);
+	(void)call;
+	(void)args;
+	note_begun(result);
+}
+VS_DRIVER_HOOK(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode), hStream, mode)
 
+static inline void before_cuStreamBeginCapture_v2_ptsz(
+	struct vs_call *call, const cuStreamBeginCapture_v2_ptsz_params *args)
+{
+	(void)call;
+	(void)args;
 	vs_captures_begin();
-	return leave_begin(&call,
-			   VS_CALL_DRIVER(&call, cuStreamBeginCapture_v2_ptsz, hStream, mode));
 }
-
-VS_API CUresult CUDAAPI cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
-						    const CUgraphNode *dependencies,
-						    const CUgraphEdgeData *dependencyData,
-						    size_t numDependencies,
-						    CUstreamCaptureMode mode)
+static inline void after_cuStreamBeginCapture_v2_ptsz(
+	struct vs_call *call, CUresult result, const cuStreamBeginCapture_v2_ptsz_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuStreamBeginCaptureToGraph);
+	(void)call;
+	(void)args;
+	note_begun(result);
+}
+VS_DRIVER_HOOK(cuStreamBeginCapture_v2_ptsz, (CUstream hStream, CUstreamCaptureMode mode), hStream,
+	       mode)
 
+static inline void before_cuStreamBeginCaptureToGraph(
+	struct vs_call *call, const cuStreamBeginCaptureToGraph_params *args)
+{
+	(void)call;
+	(void)args;
 	vs_captures_begin();
-	return leave_begin(&call,
-			   VS_CALL_DRIVER(&call, cuStreamBeginCaptureToGraph, hStream, hGraph,
-					  dependencies, dependencyData, numDependencies, mode));
 }
-
-VS_API CUresult CUDAAPI cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgraph hGraph,
-							 const CUgraphNode *dependencies,
-							 const CUgraphEdgeData *dependencyData,
-							 size_t numDependencies,
-							 CUstreamCaptureMode mode)
+static inline void after_cuStreamBeginCaptureToGraph(struct vs_call *call, CUresult result,
+						     const cuStreamBeginCaptureToGraph_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuStreamBeginCaptureToGraph_ptsz);
+	(void)call;
+	(void)args;
+	note_begun(result);
+}
+VS_DRIVER_HOOK(cuStreamBeginCaptureToGraph,
+	       (CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
+		const CUgraphEdgeData *dependencyData, size_t numDependencies,
+		CUstreamCaptureMode mode),
+	       hStream, hGraph, dependencies, dependencyData, numDependencies, mode)
 
+static inline void before_cuStreamBeginCaptureToGraph_ptsz(
+	struct vs_call *call, const cuStreamBeginCaptureToGraph_ptsz_params *args)
+{
+	(void)call;
+	(void)args;
 	vs_captures_begin();
-	return leave_begin(&call,
-			   VS_CALL_DRIVER(&call, cuStreamBeginCaptureToGraph_ptsz, hStream, hGraph,
-					  dependencies, dependencyData, numDependencies, mode));
 }
-
-VS_API CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
+static inline void after_cuStreamBeginCaptureToGraph_ptsz(
+	struct vs_call *call, CUresult result, const cuStreamBeginCaptureToGraph_ptsz_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuStreamEndCapture);
-
-	return leave_end(&call, VS_CALL_DRIVER(&call, cuStreamEndCapture, hStream, phGraph));
+	(void)call;
+	(void)args;
+	note_begun(result);
 }
+VS_DRIVER_HOOK(cuStreamBeginCaptureToGraph_ptsz,
+	       (CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
+		const CUgraphEdgeData *dependencyData, size_t numDependencies,
+		CUstreamCaptureMode mode),
+	       hStream, hGraph, dependencies, dependencyData, numDependencies, mode)
 
-VS_API CUresult CUDAAPI cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGraph)
+static inline void after_cuStreamEndCapture(struct vs_call *call, CUresult result,
+					    const cuStreamEndCapture_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuStreamEndCapture_ptsz);
-
-	return leave_end(&call, VS_CALL_DRIVER(&call, cuStreamEndCapture_ptsz, hStream, phGraph));
+	(void)call;
+	(void)args;
+	note_ended(result);
 }
+VS_DRIVER_HOOK_AFTER(cuStreamEndCapture, (CUstream hStream, CUgraph *phGraph), hStream, phGraph)
+
+static inline void after_cuStreamEndCapture_ptsz(struct vs_call *call, CUresult result,
+						 const cuStreamEndCapture_ptsz_params *args)
+{
+	(void)call;
+	(void)args;
+	note_ended(result);
+}
+VS_DRIVER_HOOK_AFTER(cuStreamEndCapture_ptsz, (CUstream hStream, CUgraph *phGraph), hStream,
+		     phGraph)

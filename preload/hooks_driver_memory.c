@@ -8,14 +8,13 @@
 #include "driver_pools.h"
 #include "graphs.h"
 
-VS_API CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
+static inline void after_cuMemAlloc_v2(struct vs_call *call, CUresult result,
+				       const cuMemAlloc_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAlloc_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemAlloc_v2, dptr, bytesize);
-
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_DEVICE, result ? 0 : *dptr, bytesize);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_DEVICE, result ? 0 : *args->dptr,
+			    args->bytesize);
 }
+VS_DRIVER_HOOK_AFTER(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
 
 /* Bytes of a pitched allocation: as many rows of the pitch; of the width while there is no pitch.
  */
@@ -26,26 +25,26 @@ static uint64_t get_pitched_size(uint64_t pitch, uint64_t height)
 	return __builtin_mul_overflow(pitch, height, &size) ? UINT64_MAX : size;
 }
 
-VS_API CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
-					   size_t Height, unsigned int ElementSizeBytes)
+static inline void after_cuMemAllocPitch_v2(struct vs_call *call, CUresult result,
+					    const cuMemAllocPitch_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAllocPitch_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemAllocPitch_v2, dptr, pPitch, WidthInBytes,
-					 Height, ElementSizeBytes);
-
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_DEVICE, result ? 0 : *dptr,
-			    get_pitched_size(result ? WidthInBytes : *pPitch, Height));
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(
+		call, result, VS_MEMORY_DEVICE, result ? 0 : *args->dptr,
+		get_pitched_size(result ? args->WidthInBytes : *args->pPitch, args->Height));
 }
+VS_DRIVER_HOOK_AFTER(cuMemAllocPitch_v2,
+		     (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+		      unsigned int ElementSizeBytes),
+		     dptr, pPitch, WidthInBytes, Height, ElementSizeBytes)
 
-VS_API CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
+static inline void after_cuMemAllocManaged(struct vs_call *call, CUresult result,
+					   const cuMemAllocManaged_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAllocManaged);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemAllocManaged, dptr, bytesize, flags);
-
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_MANAGED, result ? 0 : *dptr, bytesize);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_MANAGED, result ? 0 : *args->dptr,
+			    args->bytesize);
 }
+VS_DRIVER_HOOK_AFTER(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flags),
+		     dptr, bytesize, flags)
 
 /* The default pool of the current device. Keeps errno. */
 static __attribute__((noinline)) void sample_current(struct vs_call *call)
@@ -57,80 +56,78 @@ static __attribute__((noinline)) void sample_current(struct vs_call *call)
 }
 
 /* Takes memory of all kinds but host memory, that of pools included. */
-VS_API CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
+static inline void before_cuMemFree_v2(struct vs_call *call, const cuMemFree_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemFree_v2);
-	CUresult result;
-
-	vs_hooks_note_free(&call, VS_MEMORY_DEVICE, dptr);
-	result = VS_CALL_DRIVER(&call, cuMemFree_v2, dptr);
-	vs_hooks_note_free_result(&call, result, VS_MEMORY_DEVICE, dptr);
-	vs_graphs_note_free_result(result, dptr);
-	/* It waits for all work of the device: a pool may let go of memory meanwhile. */
-	if (call.is_recording && dptr && vs_driver_pools_has_default())
-		sample_current(&call);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_free(call, VS_MEMORY_DEVICE, args->dptr);
 }
+static inline void after_cuMemFree_v2(struct vs_call *call, CUresult result,
+				      const cuMemFree_v2_params *args)
+{
+	vs_hooks_note_free_result(call, result, VS_MEMORY_DEVICE, args->dptr);
+	vs_graphs_note_free_result(result, args->dptr);
+	/* It waits for all work of the device: a pool may let go of memory meanwhile. */
+	if (call->is_recording && args->dptr && vs_driver_pools_has_default())
+		sample_current(call);
+}
+VS_DRIVER_HOOK(cuMemFree_v2, (CUdeviceptr dptr), dptr)
 
 /* ---- Host memory ---- */
 
-VS_API CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
+static inline void after_cuMemHostAlloc(struct vs_call *call, CUresult result,
+					const cuMemHostAlloc_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemHostAlloc);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemHostAlloc, pp, bytesize, Flags);
-
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_PINNED, result ? 0 : (uintptr_t)*pp, bytesize);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_PINNED, result ? 0 : (uintptr_t)*args->pp,
+			    args->bytesize);
 }
+VS_DRIVER_HOOK_AFTER(cuMemHostAlloc, (void **pp, size_t bytesize, unsigned int Flags), pp, bytesize,
+		     Flags)
 
-VS_API CUresult CUDAAPI cuMemAllocHost_v2(void **pp, size_t bytesize)
+static inline void after_cuMemAllocHost_v2(struct vs_call *call, CUresult result,
+					   const cuMemAllocHost_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAllocHost_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemAllocHost_v2, pp, bytesize);
-
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_PINNED, result ? 0 : (uintptr_t)*pp, bytesize);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_PINNED, result ? 0 : (uintptr_t)*args->pp,
+			    args->bytesize);
 }
+VS_DRIVER_HOOK_AFTER(cuMemAllocHost_v2, (void **pp, size_t bytesize), pp, bytesize)
 
-VS_API CUresult CUDAAPI cuMemFreeHost(void *p)
+static inline void before_cuMemFreeHost(struct vs_call *call, const cuMemFreeHost_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemFreeHost);
-	CUresult result;
-
-	vs_hooks_note_free(&call, VS_MEMORY_PINNED, (uintptr_t)p);
-	result = VS_CALL_DRIVER(&call, cuMemFreeHost, p);
-	vs_hooks_note_free_result(&call, result, VS_MEMORY_PINNED, (uintptr_t)p);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_free(call, VS_MEMORY_PINNED, (uintptr_t)args->p);
 }
-
-VS_API CUresult CUDAAPI cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags)
+static inline void after_cuMemFreeHost(struct vs_call *call, CUresult result,
+				       const cuMemFreeHost_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemHostRegister);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemHostRegister, p, bytesize, Flags);
-
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_REGISTERED, (uintptr_t)p, bytesize);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_free_result(call, result, VS_MEMORY_PINNED, (uintptr_t)args->p);
 }
+VS_DRIVER_HOOK(cuMemFreeHost, (void *p), p)
 
-VS_API CUresult CUDAAPI cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
+static inline void after_cuMemHostRegister(struct vs_call *call, CUresult result,
+					   const cuMemHostRegister_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemHostRegister_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemHostRegister_v2, p, bytesize, Flags);
-
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_REGISTERED, (uintptr_t)p, bytesize);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_REGISTERED, (uintptr_t)args->p, args->bytesize);
 }
+VS_DRIVER_HOOK_AFTER(cuMemHostRegister, (void *p, size_t bytesize, unsigned int Flags), p, bytesize,
+		     Flags)
 
-VS_API CUresult CUDAAPI cuMemHostUnregister(void *p)
+static inline void after_cuMemHostRegister_v2(struct vs_call *call, CUresult result,
+					      const cuMemHostRegister_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemHostUnregister);
-	CUresult result;
-
-	vs_hooks_note_free(&call, VS_MEMORY_REGISTERED, (uintptr_t)p);
-	result = VS_CALL_DRIVER(&call, cuMemHostUnregister, p);
-	vs_hooks_note_free_result(&call, result, VS_MEMORY_REGISTERED, (uintptr_t)p);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_REGISTERED, (uintptr_t)args->p, args->bytesize);
 }
+VS_DRIVER_HOOK_AFTER(cuMemHostRegister_v2, (void *p, size_t bytesize, unsigned int Flags), p,
+		     bytesize, Flags)
+
+static inline void before_cuMemHostUnregister(struct vs_call *call,
+					      const cuMemHostUnregister_params *args)
+{
+	vs_hooks_note_free(call, VS_MEMORY_REGISTERED, (uintptr_t)args->p);
+}
+static inline void after_cuMemHostUnregister(struct vs_call *call, CUresult result,
+					     const cuMemHostUnregister_params *args)
+{
+	vs_hooks_note_free_result(call, result, VS_MEMORY_REGISTERED, (uintptr_t)args->p);
+}
+VS_DRIVER_HOOK(cuMemHostUnregister, (void *p), p)
 
 /* ---- Memory of another process ---- */
 
@@ -147,33 +144,32 @@ static void note_open(struct vs_call *call, CUresult result, const CUdeviceptr *
 	errno = error_number;
 }
 
-VS_API CUresult CUDAAPI cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle,
-					   unsigned int Flags)
+static inline void after_cuIpcOpenMemHandle(struct vs_call *call, CUresult result,
+					    const cuIpcOpenMemHandle_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuIpcOpenMemHandle);
-	CUresult result = VS_CALL_DRIVER(&call, cuIpcOpenMemHandle, pdptr, handle, Flags);
-
-	note_open(&call, result, pdptr);
-	return vs_hooks_leave_driver(&call, result);
+	note_open(call, result, args->pdptr);
 }
+VS_DRIVER_HOOK_AFTER(cuIpcOpenMemHandle,
+		     (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned int Flags), pdptr,
+		     handle, Flags)
 
-VS_API CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle,
-					      unsigned int Flags)
+static inline void after_cuIpcOpenMemHandle_v2(struct vs_call *call, CUresult result,
+					       const cuIpcOpenMemHandle_v2_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuIpcOpenMemHandle_v2);
-	CUresult result = VS_CALL_DRIVER(&call, cuIpcOpenMemHandle_v2, pdptr, handle, Flags);
-
-	note_open(&call, result, pdptr);
-	return vs_hooks_leave_driver(&call, result);
+	note_open(call, result, args->pdptr);
 }
+VS_DRIVER_HOOK_AFTER(cuIpcOpenMemHandle_v2,
+		     (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned int Flags), pdptr,
+		     handle, Flags)
 
-VS_API CUresult CUDAAPI cuIpcCloseMemHandle(CUdeviceptr dptr)
+static inline void before_cuIpcCloseMemHandle(struct vs_call *call,
+					      const cuIpcCloseMemHandle_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuIpcCloseMemHandle);
-	CUresult result;
-
-	vs_hooks_note_free(&call, VS_MEMORY_IPC, dptr);
-	result = VS_CALL_DRIVER(&call, cuIpcCloseMemHandle, dptr);
-	vs_hooks_note_free_result(&call, result, VS_MEMORY_IPC, dptr);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_free(call, VS_MEMORY_IPC, args->dptr);
 }
+static inline void after_cuIpcCloseMemHandle(struct vs_call *call, CUresult result,
+					     const cuIpcCloseMemHandle_params *args)
+{
+	vs_hooks_note_free_result(call, result, VS_MEMORY_IPC, args->dptr);
+}
+VS_DRIVER_HOOK(cuIpcCloseMemHandle, (CUdeviceptr dptr), dptr)

@@ -92,75 +92,83 @@ static void note_free_result(struct vs_call *call, CUresult result, CUdeviceptr 
 	vs_graphs_note_free_result(result, dptr);
 }
 
-VS_API CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
+static inline void before_cuMemAllocAsync(struct vs_call *call, const cuMemAllocAsync_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAllocAsync);
-	CUresult result;
-
-	look_for_capture(&call, hStream, false);
-	result = VS_CALL_DRIVER(&call, cuMemAllocAsync, dptr, bytesize, hStream);
-	note_alloc(&call, result, dptr, bytesize, NULL, hStream);
-	return vs_hooks_leave_driver(&call, result);
+	look_for_capture(call, args->hStream, false);
 }
-
-VS_API CUresult CUDAAPI cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
+static inline void after_cuMemAllocAsync(struct vs_call *call, CUresult result,
+					 const cuMemAllocAsync_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAllocAsync_ptsz);
-	CUresult result;
-
-	look_for_capture(&call, hStream, true);
-	result = VS_CALL_DRIVER(&call, cuMemAllocAsync_ptsz, dptr, bytesize, hStream);
-	note_alloc(&call, result, dptr, bytesize, NULL, hStream);
-	return vs_hooks_leave_driver(&call, result);
+	note_alloc(call, result, args->dptr, args->bytesize, NULL, args->hStream);
 }
+VS_DRIVER_HOOK(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream), dptr,
+	       bytesize, hStream)
 
-VS_API CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize,
-						CUmemoryPool pool, CUstream hStream)
+static inline void before_cuMemAllocAsync_ptsz(struct vs_call *call,
+					       const cuMemAllocAsync_ptsz_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAllocFromPoolAsync);
-	CUresult result;
-
-	look_for_capture(&call, hStream, false);
-	result = VS_CALL_DRIVER(&call, cuMemAllocFromPoolAsync, dptr, bytesize, pool, hStream);
-	note_alloc(&call, result, dptr, bytesize, pool, hStream);
-	return vs_hooks_leave_driver(&call, result);
+	look_for_capture(call, args->hStream, true);
 }
-
-VS_API CUresult CUDAAPI cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize,
-						     CUmemoryPool pool, CUstream hStream)
+static inline void after_cuMemAllocAsync_ptsz(struct vs_call *call, CUresult result,
+					      const cuMemAllocAsync_ptsz_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAllocFromPoolAsync_ptsz);
-	CUresult result;
-
-	look_for_capture(&call, hStream, true);
-	result = VS_CALL_DRIVER(&call, cuMemAllocFromPoolAsync_ptsz, dptr, bytesize, pool, hStream);
-	note_alloc(&call, result, dptr, bytesize, pool, hStream);
-	return vs_hooks_leave_driver(&call, result);
+	note_alloc(call, result, args->dptr, args->bytesize, NULL, args->hStream);
 }
+VS_DRIVER_HOOK(cuMemAllocAsync_ptsz, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream), dptr,
+	       bytesize, hStream)
 
-VS_API CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
+static inline void before_cuMemAllocFromPoolAsync(struct vs_call *call,
+						  const cuMemAllocFromPoolAsync_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemFreeAsync);
-	CUresult result;
-
-	look_for_capture(&call, hStream, false);
-	note_free(&call, dptr);
-	result = VS_CALL_DRIVER(&call, cuMemFreeAsync, dptr, hStream);
-	note_free_result(&call, result, dptr);
-	return vs_hooks_leave_driver(&call, result);
+	look_for_capture(call, args->hStream, false);
 }
-
-VS_API CUresult CUDAAPI cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream)
+static inline void after_cuMemAllocFromPoolAsync(struct vs_call *call, CUresult result,
+						 const cuMemAllocFromPoolAsync_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemFreeAsync_ptsz);
-	CUresult result;
-
-	look_for_capture(&call, hStream, true);
-	note_free(&call, dptr);
-	result = VS_CALL_DRIVER(&call, cuMemFreeAsync_ptsz, dptr, hStream);
-	note_free_result(&call, result, dptr);
-	return vs_hooks_leave_driver(&call, result);
+	note_alloc(call, result, args->dptr, args->bytesize, args->pool, args->hStream);
 }
+VS_DRIVER_HOOK(cuMemAllocFromPoolAsync,
+	       (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream), dptr,
+	       bytesize, pool, hStream)
+
+static inline void before_cuMemAllocFromPoolAsync_ptsz(
+	struct vs_call *call, const cuMemAllocFromPoolAsync_ptsz_params *args)
+{
+	look_for_capture(call, args->hStream, true);
+}
+static inline void after_cuMemAllocFromPoolAsync_ptsz(
+	struct vs_call *call, CUresult result, const cuMemAllocFromPoolAsync_ptsz_params *args)
+{
+	note_alloc(call, result, args->dptr, args->bytesize, args->pool, args->hStream);
+}
+VS_DRIVER_HOOK(cuMemAllocFromPoolAsync_ptsz,
+	       (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream), dptr,
+	       bytesize, pool, hStream)
+
+static inline void before_cuMemFreeAsync(struct vs_call *call, const cuMemFreeAsync_params *args)
+{
+	look_for_capture(call, args->hStream, false);
+	note_free(call, args->dptr);
+}
+static inline void after_cuMemFreeAsync(struct vs_call *call, CUresult result,
+					const cuMemFreeAsync_params *args)
+{
+	note_free_result(call, result, args->dptr);
+}
+VS_DRIVER_HOOK(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), dptr, hStream)
+
+static inline void before_cuMemFreeAsync_ptsz(struct vs_call *call,
+					      const cuMemFreeAsync_ptsz_params *args)
+{
+	look_for_capture(call, args->hStream, true);
+	note_free(call, args->dptr);
+}
+static inline void after_cuMemFreeAsync_ptsz(struct vs_call *call, CUresult result,
+					     const cuMemFreeAsync_ptsz_params *args)
+{
+	note_free_result(call, result, args->dptr);
+}
+VS_DRIVER_HOOK(cuMemFreeAsync_ptsz, (CUdeviceptr dptr, CUstream hStream), dptr, hStream)
 
 /* ---- Pools ---- */
 
@@ -170,34 +178,34 @@ static uint32_t get_device_of(const CUmemPoolProps *props)
 								   : VS_NO_DEVICE;
 }
 
-VS_API CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
+static inline void after_cuMemPoolCreate(struct vs_call *call, CUresult result,
+					 const cuMemPoolCreate_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemPoolCreate);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemPoolCreate, pool, poolProps);
 	int error_number = errno;
 
-	if (call.is_recording && result == CUDA_SUCCESS) {
-		vs_device_facts_define(call.real, get_device_of(poolProps));
-		(void)vs_recorder_driver_pool((uintptr_t)*pool, get_device_of(poolProps));
+	if (call->is_recording && result == CUDA_SUCCESS) {
+		vs_device_facts_define(call->real, get_device_of(args->poolProps));
+		(void)vs_recorder_driver_pool((uintptr_t)*args->pool,
+					      get_device_of(args->poolProps));
 	}
 	errno = error_number;
-	return vs_hooks_leave_driver(&call, result);
 }
+VS_DRIVER_HOOK_AFTER(cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *poolProps), pool,
+		     poolProps)
 
 /* Said after the call: what is allocated from the pool stays, so no address comes free by it. */
-VS_API CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
+static inline void after_cuMemPoolDestroy(struct vs_call *call, CUresult result,
+					  const cuMemPoolDestroy_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemPoolDestroy);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemPoolDestroy, pool);
 	int error_number = errno;
 
-	if (call.is_recording && result == CUDA_SUCCESS) {
-		vs_driver_pools_forget((uintptr_t)pool);
-		vs_recorder_end_driver_pool(call.self, (uintptr_t)pool);
+	if (call->is_recording && result == CUDA_SUCCESS) {
+		vs_driver_pools_forget((uintptr_t)args->pool);
+		vs_recorder_end_driver_pool(call->self, (uintptr_t)args->pool);
 	}
 	errno = error_number;
-	return vs_hooks_leave_driver(&call, result);
 }
+VS_DRIVER_HOOK_AFTER(cuMemPoolDestroy, (CUmemoryPool pool), pool)
 
 static void note_pool_change(struct vs_call *call, CUresult result, CUmemoryPool pool)
 {
@@ -209,49 +217,48 @@ static void note_pool_change(struct vs_call *call, CUresult result, CUmemoryPool
 	errno = error_number;
 }
 
-VS_API CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
+static inline void after_cuMemPoolTrimTo(struct vs_call *call, CUresult result,
+					 const cuMemPoolTrimTo_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemPoolTrimTo);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemPoolTrimTo, pool, minBytesToKeep);
-
-	note_pool_change(&call, result, pool);
-	return vs_hooks_leave_driver(&call, result);
+	note_pool_change(call, result, args->pool);
 }
+VS_DRIVER_HOOK_AFTER(cuMemPoolTrimTo, (CUmemoryPool pool, size_t minBytesToKeep), pool,
+		     minBytesToKeep)
 
-VS_API CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
-					      void *value)
+static inline void after_cuMemPoolSetAttribute(struct vs_call *call, CUresult result,
+					       const cuMemPoolSetAttribute_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemPoolSetAttribute);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemPoolSetAttribute, pool, attr, value);
-
-	note_pool_change(&call, result, pool);
-	return vs_hooks_leave_driver(&call, result);
+	note_pool_change(call, result, args->pool);
 }
+VS_DRIVER_HOOK_AFTER(cuMemPoolSetAttribute,
+		     (CUmemoryPool pool, CUmemPool_attribute attr, void *value), pool, attr, value)
 
 /* The pool of another process: not counted as one of ours; what is imported from it is. */
-VS_API CUresult CUDAAPI cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
-							   CUmemAllocationHandleType handleType,
-							   unsigned long long flags)
+static inline void after_cuMemPoolImportFromShareableHandle(
+	struct vs_call *call, CUresult result,
+	const cuMemPoolImportFromShareableHandle_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemPoolImportFromShareableHandle);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemPoolImportFromShareableHandle, pool_out,
-					 handle, handleType, flags);
-
-	return vs_hooks_leave_driver(&call, result);
+	(void)call;
+	(void)result;
+	(void)args;
 }
+VS_DRIVER_HOOK_AFTER(cuMemPoolImportFromShareableHandle,
+		     (CUmemoryPool * pool_out, void *handle, CUmemAllocationHandleType handleType,
+		      unsigned long long flags),
+		     pool_out, handle, handleType, flags)
 
-VS_API CUresult CUDAAPI cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
-					       CUmemPoolPtrExportData *shareData)
+static inline void after_cuMemPoolImportPointer(struct vs_call *call, CUresult result,
+						const cuMemPoolImportPointer_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemPoolImportPointer);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemPoolImportPointer, ptr_out, pool, shareData);
 	int error_number = errno;
 	size_t size = 0;
 
-	if (call.is_recording && result == CUDA_SUCCESS && call.real->cuMemGetAddressRange_v2 &&
-	    call.real->cuMemGetAddressRange_v2(NULL, &size, *ptr_out) != CUDA_SUCCESS)
+	if (call->is_recording && result == CUDA_SUCCESS && call->real->cuMemGetAddressRange_v2 &&
+	    call->real->cuMemGetAddressRange_v2(NULL, &size, *args->ptr_out) != CUDA_SUCCESS)
 		size = 0;
-	vs_hooks_note_alloc(&call, result, VS_MEMORY_IPC, result ? 0 : *ptr_out, size);
+	vs_hooks_note_alloc(call, result, VS_MEMORY_IPC, result ? 0 : *args->ptr_out, size);
 	errno = error_number;
-	return vs_hooks_leave_driver(&call, result);
 }
+VS_DRIVER_HOOK_AFTER(cuMemPoolImportPointer,
+		     (CUdeviceptr * ptr_out, CUmemoryPool pool, CUmemPoolPtrExportData *shareData),
+		     ptr_out, pool, shareData)

@@ -9,84 +9,91 @@
 #include "borrowed_handles.h"
 #include "captured_memory.h"
 
-VS_API CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
-					    CUdeviceptr addr, unsigned long long flags)
+static inline void after_cuMemAddressReserve(struct vs_call *call, CUresult result,
+					     const cuMemAddressReserve_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAddressReserve);
-	CUresult result =
-		VS_CALL_DRIVER(&call, cuMemAddressReserve, ptr, size, alignment, addr, flags);
 	int error_number = errno;
 
-	if (call.is_recording && result == CUDA_SUCCESS) {
-		vs_captured_memory_add(*ptr, size);
-		vs_recorder_add_reserve(call.self, *ptr, size);
+	if (call->is_recording && result == CUDA_SUCCESS) {
+		vs_captured_memory_add(*args->ptr, args->size);
+		vs_recorder_add_reserve(call->self, *args->ptr, args->size);
 	}
 	errno = error_number;
-	return vs_hooks_leave_driver(&call, result);
 }
+VS_DRIVER_HOOK_AFTER(cuMemAddressReserve,
+		     (CUdeviceptr * ptr, size_t size, size_t alignment, CUdeviceptr addr,
+		      unsigned long long flags),
+		     ptr, size, alignment, addr, flags)
 
-VS_API CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
+static inline void before_cuMemAddressFree(struct vs_call *call,
+					   const cuMemAddressFree_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemAddressFree);
 	int error_number = errno;
-	CUresult result;
 
-	if (call.is_recording) {
-		vs_captured_memory_remove(ptr);
-		vs_recorder_add_unreserve(call.self, ptr, size);
+	if (call->is_recording) {
+		vs_captured_memory_remove(args->ptr);
+		vs_recorder_add_unreserve(call->self, args->ptr, args->size);
 	}
 	errno = error_number;
-	result = VS_CALL_DRIVER(&call, cuMemAddressFree, ptr, size);
-	error_number = errno;
+}
+static inline void after_cuMemAddressFree(struct vs_call *call, CUresult result,
+					  const cuMemAddressFree_params *args)
+{
+	int error_number = errno;
+
 	/* It is still there. */
-	if (call.is_recording && result != CUDA_SUCCESS)
-		vs_recorder_add_reserve(call.self, ptr, size);
+	if (call->is_recording && result != CUDA_SUCCESS)
+		vs_recorder_add_reserve(call->self, args->ptr, args->size);
 	errno = error_number;
-	return vs_hooks_leave_driver(&call, result);
 }
+VS_DRIVER_HOOK(cuMemAddressFree, (CUdeviceptr ptr, size_t size), ptr, size)
 
-VS_API CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
-				    const CUmemAllocationProp *prop, unsigned long long flags)
+static inline void after_cuMemCreate(struct vs_call *call, CUresult result,
+				     const cuMemCreate_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemCreate);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemCreate, handle, size, prop, flags);
+	const CUmemAllocationProp *prop = args->prop;
 	uint32_t device = VS_NO_DEVICE;
 
 	/* Other places are host memory; their id means a NUMA node or nothing. */
 	if (prop && prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop->location.id >= 0)
 		device = (uint32_t)prop->location.id;
-	vs_hooks_note_alloc_on(&call, result, VS_MEMORY_VMM, device, result ? 0 : *handle, size, 0);
-	return vs_hooks_leave_driver(&call, result);
+	vs_hooks_note_alloc_on(call, result, VS_MEMORY_VMM, device, result ? 0 : *args->handle,
+			       args->size, 0);
 }
+VS_DRIVER_HOOK_AFTER(cuMemCreate,
+		     (CUmemGenericAllocationHandle * handle, size_t size,
+		      const CUmemAllocationProp *prop, unsigned long long flags),
+		     handle, size, prop, flags)
 
-VS_API CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
+static inline void before_cuMemRelease(struct vs_call *call, const cuMemRelease_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemRelease);
-	bool is_borrowed = call.is_recording && vs_borrowed_handles_take(handle);
-	CUresult result;
-
-	if (!is_borrowed)
-		vs_hooks_note_free(&call, VS_MEMORY_VMM, handle);
-	result = VS_CALL_DRIVER(&call, cuMemRelease, handle);
-	if (!is_borrowed)
-		vs_hooks_note_free_result(&call, result, VS_MEMORY_VMM, handle);
+	call->is_borrowed = call->is_recording && vs_borrowed_handles_take(args->handle);
+	if (!call->is_borrowed)
+		vs_hooks_note_free(call, VS_MEMORY_VMM, args->handle);
+}
+static inline void after_cuMemRelease(struct vs_call *call, CUresult result,
+				      const cuMemRelease_params *args)
+{
+	if (!call->is_borrowed)
+		vs_hooks_note_free_result(call, result, VS_MEMORY_VMM, args->handle);
 	else if (result != CUDA_SUCCESS)
-		vs_borrowed_handles_add(handle);
-	return vs_hooks_leave_driver(&call, result);
+		vs_borrowed_handles_add(args->handle);
 }
+VS_DRIVER_HOOK(cuMemRelease, (CUmemGenericAllocationHandle handle), handle)
 
-VS_API CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
-				 CUmemGenericAllocationHandle handle, unsigned long long flags)
+static inline void after_cuMemMap(struct vs_call *call, CUresult result,
+				  const cuMemMap_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemMap);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemMap, ptr, size, offset, handle, flags);
 	int error_number = errno;
 
-	if (call.is_recording && result == CUDA_SUCCESS)
-		vs_recorder_add_map(call.self, ptr, size, handle, offset);
+	if (call->is_recording && result == CUDA_SUCCESS)
+		vs_recorder_add_map(call->self, args->ptr, args->size, args->handle, args->offset);
 	errno = error_number;
-	return vs_hooks_leave_driver(&call, result);
 }
+VS_DRIVER_HOOK_AFTER(cuMemMap,
+		     (CUdeviceptr ptr, size_t size, size_t offset,
+		      CUmemGenericAllocationHandle handle, unsigned long long flags),
+		     ptr, size, offset, handle, flags)
 
 /* An unmap that was said did not happen: what is at the address is still there, if anything was. */
 static void take_back_unmap(struct vs_call *call, CUdeviceptr ptr, size_t size)
@@ -101,44 +108,42 @@ static void take_back_unmap(struct vs_call *call, CUdeviceptr ptr, size_t size)
 	(void)real->cuMemRelease(handle);
 }
 
-VS_API CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size)
+static inline void before_cuMemUnmap(struct vs_call *call, const cuMemUnmap_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemUnmap);
 	int error_number = errno;
-	CUresult result;
 
 	/* Before the call: it may free the memory of a handle that was released. */
-	if (call.is_recording)
-		vs_recorder_add_unmap(call.self, ptr, size);
+	if (call->is_recording)
+		vs_recorder_add_unmap(call->self, args->ptr, args->size);
 	errno = error_number;
-	result = VS_CALL_DRIVER(&call, cuMemUnmap, ptr, size);
-	error_number = errno;
-	if (call.is_recording && result != CUDA_SUCCESS)
-		take_back_unmap(&call, ptr, size);
+}
+static inline void after_cuMemUnmap(struct vs_call *call, CUresult result,
+				    const cuMemUnmap_params *args)
+{
+	int error_number = errno;
+
+	if (call->is_recording && result != CUDA_SUCCESS)
+		take_back_unmap(call, args->ptr, args->size);
 	errno = error_number;
-	return vs_hooks_leave_driver(&call, result);
 }
+VS_DRIVER_HOOK(cuMemUnmap, (CUdeviceptr ptr, size_t size), ptr, size)
 
-VS_API CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle,
-						    void *addr)
+static inline void after_cuMemRetainAllocationHandle(struct vs_call *call, CUresult result,
+						     const cuMemRetainAllocationHandle_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemRetainAllocationHandle);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemRetainAllocationHandle, handle, addr);
-
-	if (call.is_recording && result == CUDA_SUCCESS)
-		vs_borrowed_handles_add(*handle);
-	return vs_hooks_leave_driver(&call, result);
+	if (call->is_recording && result == CUDA_SUCCESS)
+		vs_borrowed_handles_add(*args->handle);
 }
+VS_DRIVER_HOOK_AFTER(cuMemRetainAllocationHandle,
+		     (CUmemGenericAllocationHandle * handle, void *addr), handle, addr)
 
-VS_API CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
-						       void *osHandle,
-						       CUmemAllocationHandleType shHandleType)
+static inline void after_cuMemImportFromShareableHandle(
+	struct vs_call *call, CUresult result, const cuMemImportFromShareableHandle_params *args)
 {
-	struct vs_call call = VS_ENTER_DRIVER(cuMemImportFromShareableHandle);
-	CUresult result = VS_CALL_DRIVER(&call, cuMemImportFromShareableHandle, handle, osHandle,
-					 shHandleType);
-
-	if (call.is_recording && result == CUDA_SUCCESS)
-		vs_borrowed_handles_add(*handle);
-	return vs_hooks_leave_driver(&call, result);
+	if (call->is_recording && result == CUDA_SUCCESS)
+		vs_borrowed_handles_add(*args->handle);
 }
+VS_DRIVER_HOOK_AFTER(cuMemImportFromShareableHandle,
+		     (CUmemGenericAllocationHandle * handle, void *osHandle,
+		      CUmemAllocationHandleType shHandleType),
+		     handle, osHandle, shHandleType)
