@@ -712,11 +712,23 @@ static void forget_freed(struct vs_replay *replay, struct vs_replay_thread *thre
 	thread->has_freed = false;
 }
 
+/* It is about events that were counted, and is none itself. */
+static void note_source(struct vs_replay *replay, const struct vs_seen_by *seen_by)
+{
+	if (seen_by->source == VS_SEEN_BY_CUPTI)
+		replay->counters.nr_seen_by_cupti += seen_by->nr_events;
+}
+
 static int add_event(struct vs_replay *replay, const struct vs_record *record)
 {
 	struct vs_replay_thread *thread;
-	int err = vs_replay_items_get_thread(replay, record->thread, &thread);
+	int err;
 
+	if (record->type == VS_RECORD_SEEN_BY) {
+		note_source(replay, &record->seen_by);
+		return 0;
+	}
+	err = vs_replay_items_get_thread(replay, record->thread, &thread);
 	if (err)
 		return err;
 	if (!replay->is_in_window && record->time_ns >= replay->from_ns)
@@ -730,6 +742,7 @@ static int add_event(struct vs_replay *replay, const struct vs_record *record)
 		replay->now_ns = record->time_ns;
 	if (!replay->counters.nr_events++)
 		replay->first_ns = record->time_ns;
+	replay->counters.nr_driver_events += vs_record_is_of_driver(record->type);
 	if (record->type != VS_RECORD_FREE_FAILED)
 		forget_freed(replay, thread);
 	return apply(replay, thread, record);

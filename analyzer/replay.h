@@ -229,11 +229,13 @@ struct vs_listeners {
 
 struct vs_replay_counters {
 	uint64_t nr_records;
-	uint64_t nr_events; /* records that are not definitions */
+	uint64_t nr_events; /* records that are neither definitions nor about other events */
 	uint64_t nr_lost;
 	uint64_t nr_overlaps;
 	uint64_t nr_orphan_blocks; /* placed outside any known segment */
 	uint64_t nr_unmatched_frees;
+	uint64_t nr_driver_events; /* vs_record_is_of_driver() */
+	uint64_t nr_seen_by_cupti; /* of those, by CUPTI and no hook */
 };
 
 /*

@@ -16,7 +16,11 @@
 #include "run_program.h"
 #include "run_softgpu.h"
 
-#define LIBRARY "libvramscope.so"
+#define LIBRARY       "libvramscope.so"
+#define CUPTI_LIBRARY "libvramscope-cupti.so"
+
+/* The driver loads what this names: at most one tool. */
+#define INJECTION "CUDA_INJECTION64_PATH"
 
 /* As the recorder has it: preload/size_limit.h. */
 #define LEAST_MAX_SIZE (UINT64_C(1) << 20)
@@ -125,6 +129,30 @@ static int set_preload(const char *libdir)
 	return vs_run_environment_prepend("LD_PRELOAD", path, ": ");
 }
 
+/*
+ * Behind the recorder, so that it stands in front of CUPTI; the driver starts it. Another tool that
+ * is started so has CUPTI for itself.
+ */
+static int set_cupti(const char *libdir)
+{
+	char path[PATH_MAX + sizeof(CUPTI_LIBRARY) + 1];
+	const char *taken = getenv(INJECTION);
+	int status;
+
+	snprintf(path, sizeof(path), "%s/%s", libdir, CUPTI_LIBRARY);
+	if (access(path, R_OK) < 0)
+		return vs_command_fail_text(path, "--cupti needs it: %s", strerror(errno));
+	if (taken && *taken && strcmp(taken, path) != 0) {
+		vs_command_note("--cupti",
+				"another tool has CUPTI (" INJECTION "=%s): only the "
+				"hooks record",
+				taken);
+		return 0;
+	}
+	status = vs_run_environment_prepend("LD_PRELOAD", path, ": ");
+	return status ? status : vs_run_environment_set(INJECTION, path);
+}
+
 static int fail_command(int status, const char *name, const char *reason)
 {
 	vs_command_note(*name ? name : "''", "%s", reason);
@@ -155,6 +183,8 @@ static int prepare(const struct vs_options *options, char program[PATH_MAX])
 		status = vs_run_softgpu_set_up(&asker, libdir, options->own[VS_RUN_CARD], program);
 	if (!status)
 		status = vs_run_output_set_up(&output);
+	if (!status && options->own[VS_RUN_CUPTI])
+		status = set_cupti(libdir);
 	return status ? status : set_preload(libdir);
 }
 

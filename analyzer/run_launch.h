@@ -23,6 +23,7 @@ enum vs_run_own {
 	VS_RUN_NO_POOLS,
 	VS_RUN_NO_MEMINFO,
 	VS_RUN_NO_HOOKS,
+	VS_RUN_CUPTI,
 	VS_RUN_MAX_SIZE,
 	VS_RUN_CHILDREN,
 	VS_RUN_NR_OWN
@@ -48,6 +49,9 @@ enum vs_run_own {
 	[VS_RUN_NO_MEMINFO] = {"no-meminfo", 0, NULL,                                             \
 			       "do not ask NVML who holds the devices' memory"},                  \
 	[VS_RUN_NO_HOOKS] = {"no-hooks", 0, NULL, "do not record calls of CUDA"},                 \
+	[VS_RUN_CUPTI] = {"cupti", 0, NULL,                                                       \
+			  "let CUPTI tell of calls that get past the hooks, too; slower, and\n"   \
+			  "only while no other tool has it"},                                     \
 	[VS_RUN_MAX_SIZE] = {"max-size", 0, "SIZE",                                               \
 			     "keep each trace below about SIZE (64M, 2G; at least 1M): what is\n" \
 			     "alive and the newest events stay, the oldest go"},                  \

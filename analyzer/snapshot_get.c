@@ -70,6 +70,8 @@ static void get_numbers(struct taker *taker)
 	counters->nr_overlaps = get(taker);
 	counters->nr_orphan_blocks = get(taker);
 	counters->nr_unmatched_frees = get(taker);
+	counters->nr_driver_events = get(taker);
+	counters->nr_seen_by_cupti = get(taker);
 	replay->last_id = get(taker);
 	replay->last_reservation_id = get(taker);
 	replay->first_ns = get(taker);

@@ -10,8 +10,8 @@
 #define SIZE_OF(name, bytes)                                                \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct name) == bytes, \
 		       "struct " #name " has changed: what is in snapshots?")
-SIZE_OF(vs_replay, 10840);
-SIZE_OF(vs_replay_counters, 48);
+SIZE_OF(vs_replay, 10856);
+SIZE_OF(vs_replay_counters, 64);
 SIZE_OF(vs_replay_device, 416);
 SIZE_OF(vs_memory_sample, 304);
 SIZE_OF(vs_replay_pool, 88);
@@ -66,6 +66,8 @@ static void put_numbers(struct gatherer *gatherer)
 	put(gatherer, counters->nr_overlaps);
 	put(gatherer, counters->nr_orphan_blocks);
 	put(gatherer, counters->nr_unmatched_frees);
+	put(gatherer, counters->nr_driver_events);
+	put(gatherer, counters->nr_seen_by_cupti);
 	put(gatherer, replay->last_id);
 	put(gatherer, replay->last_reservation_id);
 	put(gatherer, replay->first_ns);

@@ -12,7 +12,8 @@
 /* Device of each context that was created; the driver tells it only of the current one. */
 static struct entry {
 	_Atomic uint64_t context;
-	_Atomic uint32_t device; /* + 1; 0: not known */
+	_Atomic uint32_t device; /* + 1; 0: not known, or the context is gone */
+	atomic_bool is_found;    /* no call made it that we saw */
 } entries[NR_CONTEXTS];
 
 _Static_assert((uint32_t)(0 - 1) == VS_NO_DEVICE, "not known is no device");
@@ -107,6 +108,25 @@ static void forget_contexts(uint32_t device, uint32_t nr)
 		vs_memory_info_forget_contexts(device);
 }
 
+static bool is_known(uint64_t context)
+{
+	struct entry *entry = find(context);
+
+	return entry && atomic_load(&entry->device) != 0;
+}
+
+/* Its handle may come again. */
+static void forget(uint64_t context)
+{
+	struct entry *entry = find(context);
+
+	if (entry) {
+		atomic_store(&entry->device, 0);
+		atomic_store(&entry->is_found, false);
+	}
+	vs_recorder_forget_context(context);
+}
+
 static void note_new(struct vs_call *call, uint64_t context, CUdevice device)
 {
 	struct entry *entry = find(context);
@@ -138,16 +158,38 @@ void vs_contexts_note_retain(struct vs_call *call, CUresult result, CUcontext co
 
 	if (call->is_recording && result == CUDA_SUCCESS && context && device >= 0 &&
 	    device < MAX_DEVICES &&
-	    atomic_exchange(&primary[device], (uintptr_t)context) != (uintptr_t)context)
+	    atomic_exchange(&primary[device], (uintptr_t)context) != (uintptr_t)context &&
+	    !vs_contexts_is_found(context))
 		note_new(call, (uintptr_t)context, device);
 	errno = error_number;
+}
+
+void vs_contexts_note_found(struct vs_call *call, CUcontext context, CUdevice device)
+{
+	int error_number = errno;
+	struct entry *entry;
+
+	if (call->is_recording && context && device >= 0 && !is_known((uintptr_t)context)) {
+		note_new(call, (uintptr_t)context, device);
+		entry = find((uintptr_t)context);
+		if (entry)
+			atomic_store(&entry->is_found, true);
+	}
+	errno = error_number;
+}
+
+bool vs_contexts_is_found(CUcontext context)
+{
+	struct entry *entry = find((uintptr_t)context);
+
+	return entry && atomic_load(&entry->device) && atomic_load(&entry->is_found);
 }
 
 static void note_end(struct vs_call *call, uint64_t context, uint32_t device)
 {
 	vs_recorder_add_context(call->self, VS_CONTEXT_DESTROYED, vs_recorder_context(context),
 				device);
-	vs_recorder_forget_context(context);
+	forget(context);
 	forget_contexts(device, 1);
 }
 
@@ -187,7 +229,7 @@ void vs_contexts_note_reset(struct vs_call *call, CUdevice device)
 		forget_contexts((uint32_t)device, UINT32_MAX);
 		context = device < MAX_DEVICES ? atomic_exchange(&primary[device], 0) : 0;
 		if (context)
-			vs_recorder_forget_context(context);
+			forget(context);
 	}
 	errno = error_number;
 }

@@ -20,6 +20,13 @@ void vs_contexts_note_retain(struct vs_call *call, CUresult result, CUcontext co
 			     CUdevice device);
 
 /*
+ * One is there that no call made of which we know: told_calls.h. Once: what is known already is not
+ * new. And whether one came this way, and is still there.
+ */
+void vs_contexts_note_found(struct vs_call *call, CUcontext context, CUdevice device);
+bool vs_contexts_is_found(CUcontext context);
+
+/*
  * Before the call: a context will be destroyed, or a device reset. Nothing is said about what the
  * call is sure to refuse, because it could not be taken back.
  */

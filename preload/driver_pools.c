@@ -12,6 +12,7 @@
 static struct pool {
 	_Atomic uint64_t handle;
 	_Atomic uint64_t reserved_size;
+	atomic_bool is_asked; /* by vs_driver_pools_sample() */
 } pools[NR_POOLS];
 
 /* 0: nobody has used it yet. */
@@ -51,6 +52,8 @@ static void sample(struct vs_call *call, uint64_t handle, uint32_t device)
 
 	if (!call->real->cuMemPoolGetAttribute || vs_captures_has_any())
 		return;
+	if (pool)
+		atomic_store_explicit(&pool->is_asked, true, memory_order_relaxed);
 	reserved_size = get_attribute(call->real, handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
 	if (reserved_size == UINT64_MAX ||
 	    (pool && atomic_exchange(&pool->reserved_size, reserved_size) == reserved_size))
@@ -90,6 +93,18 @@ void vs_driver_pools_sample_default(struct vs_call *call, uint32_t device)
 	if (!call->is_recording || !known || !atomic_load(&known->reserved_size))
 		return;
 	sample(call, pool, device);
+}
+
+void vs_driver_pools_note(struct vs_call *call, uint64_t handle, uint32_t device,
+			  uint64_t reserved_size, uint64_t used_size)
+{
+	struct pool *pool = get_pool(handle);
+
+	if (!call->is_recording || !pool || atomic_load(&pool->is_asked) ||
+	    (atomic_exchange(&pool->reserved_size, reserved_size) == reserved_size))
+		return;
+	vs_recorder_add_pool_state(call->self, vs_recorder_driver_pool(handle, device),
+				   reserved_size, used_size);
 }
 
 void vs_driver_pools_forget(uint64_t pool)

@@ -29,6 +29,10 @@ static inline bool vs_driver_pools_has_default(void)
  */
 void vs_driver_pools_sample_default(struct vs_call *call, uint32_t device);
 
+/* What a pool holds was found out otherwise, and late: nothing of one that calls tell of. */
+void vs_driver_pools_note(struct vs_call *call, uint64_t pool, uint32_t device,
+			  uint64_t reserved_size, uint64_t used_size);
+
 /* A pool is gone; its handle may come again. */
 void vs_driver_pools_forget(uint64_t pool);
 

@@ -38,7 +38,7 @@ static void clear_books(struct vs_thread_state *self)
 /* One bit, not two comparisons. */
 static inline uint32_t is_driver(enum vs_guard_level level)
 {
-	_Static_assert(VS_GUARD_DRIVER % 2 && VS_GUARD_OBSERVED % 2 && !(VS_GUARD_RUNTIME % 2) &&
+	_Static_assert(VS_GUARD_DRIVER % 2 && VS_GUARD_TOLD % 2 && !(VS_GUARD_RUNTIME % 2) &&
 			       !(VS_GUARD_POOL % 2),
 		       "the lowest bit tells the driver's");
 	return (uint32_t)level & 1;

@@ -23,7 +23,7 @@ enum vs_guard_level {
 	VS_GUARD_RUNTIME, /* cuda*: gives the name; records only what no driver hook saw */
 	VS_GUARD_DRIVER,  /* cu*: records */
 	VS_GUARD_POOL,    /* blocks of a pool; never calls CUDA */
-	VS_GUARD_OBSERVED /* cu* as well, but seen from inside of it (observer.h): records what no
+	VS_GUARD_TOLD     /* cu* as well, but seen from inside of it (told_calls.h): records what no
 			     driver-level hook is around, with or without hooks. Odd, like
 			     VS_GUARD_DRIVER: guard.c */
 };
@@ -32,11 +32,12 @@ enum vs_guard_level {
 struct vs_thread {
 	uint32_t id;        /* number in the trace */
 	uint32_t depth;     /* hooks on the stack */
-	uint32_t nr_driver; /* driver-level hooks among them, and observed calls */
+	uint32_t nr_driver; /* driver-level hooks among them, and told ones */
 	uint32_t api;       /* name (by number) of the outermost hook */
 	uint32_t stack;     /* its stack once captured, VS_NO_ID before */
 	uint64_t nr_events; /* recorded by this thread: lets the runtime level see whether the
 			       driver's did */
+	uint64_t nr_states; /* of those, what no call of the driver did: states and ends of pools */
 	uint64_t label;     /* a frame in front of the stack: what a framework is doing; 0: none */
 	uint32_t last_device; /* that it took memory from */
 	const void *frame;    /* frame address of the outermost hook: where a stack starts */

@@ -48,20 +48,20 @@ struct vs_call vs_hooks_enter_driver(enum vs_hook hook, const void *frame)
 	return call;
 }
 
-struct vs_call vs_hooks_enter_observed(enum vs_hook hook, const void *frame)
+struct vs_call vs_hooks_enter_told(enum vs_hook hook, const void *frame)
 {
 	struct vs_call call = {.real = vs_real_get()};
 
 	nr_driver_calls++;
-	call.self = vs_guard_enter(VS_GUARD_OBSERVED, get_number(hook), frame);
+	call.self = vs_guard_enter(VS_GUARD_TOLD, get_number(hook), frame);
 	call.is_recording = call.self && call.real && vs_guard_is_outermost_driver(call.self);
 	return call;
 }
 
-void vs_hooks_leave_observed(struct vs_call *call)
+void vs_hooks_leave_told(struct vs_call *call)
 {
 	if (call->self)
-		vs_guard_leave(call->self, VS_GUARD_OBSERVED);
+		vs_guard_leave(call->self, VS_GUARD_TOLD);
 }
 
 bool vs_hooks_is_in_runtime(const struct vs_thread *self)

@@ -22,7 +22,7 @@
  *	VS_DRIVER_HOOK_AFTER(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
  *
  * Both halves get the arguments in the struct that NVIDIA's generated_cuda_meta.h has for them, so
- * that whoever sees a call otherwise than by our wrapper (observer.h) has the same said of it.
+ * that whoever sees a call otherwise than by our wrapper (told_calls.h) has the same said of it.
  *
  * Every function here leaves errno as it found it, so that the real function starts with the
  *caller's and the caller gets the one the real function left. Nothing here fails, and nothing here
@@ -79,23 +79,22 @@ struct vs_hook_halves {
 #define VS_HOOK(name, abi, symbol) extern const struct vs_hook_halves vs_hooks_halves_##symbol;
 #include "cuda_api.def"
 
-/* A call of a wrapper's function that is seen from inside. Leave: vs_hooks_leave_observed(). */
-struct vs_call vs_hooks_enter_observed(enum vs_hook hook, const void *frame);
-void vs_hooks_leave_observed(struct vs_call *call);
+/* A call of a wrapper's function that is seen from inside. Leave: vs_hooks_leave_told(). */
+struct vs_call vs_hooks_enter_told(enum vs_hook hook, const void *frame);
+void vs_hooks_leave_told(struct vs_call *call);
 
 /* Whether the outermost hook of the thread is one of the runtime's. */
 bool vs_hooks_is_in_runtime(const struct vs_thread *self);
 
-#define VS_DRIVER_BEFORE(symbol)                                                    \
-	static void observe_before_##symbol(struct vs_call *call, const void *args) \
-	{                                                                           \
-		before_##symbol(call, (const symbol##_params *)args);               \
+#define VS_DRIVER_BEFORE(symbol)                                                 \
+	static void told_before_##symbol(struct vs_call *call, const void *args) \
+	{                                                                        \
+		before_##symbol(call, (const symbol##_params *)args);            \
 	}
-#define VS_DRIVER_AFTER(symbol)                                                   \
-	static void observe_after_##symbol(struct vs_call *call, CUresult result, \
-					   const void *args)                      \
-	{                                                                         \
-		after_##symbol(call, result, (const symbol##_params *)args);      \
+#define VS_DRIVER_AFTER(symbol)                                                                  \
+	static void told_after_##symbol(struct vs_call *call, CUresult result, const void *args) \
+	{                                                                                        \
+		after_##symbol(call, result, (const symbol##_params *)args);                     \
 	}
 #define VS_DRIVER_HOOK_BEFORE(symbol, parameters, ...)                                           \
 	VS_API CUresult CUDAAPI symbol parameters                                                \
@@ -106,7 +105,7 @@ bool vs_hooks_is_in_runtime(const struct vs_thread *self);
 		return vs_hooks_leave_driver(&call, VS_CALL_DRIVER(&call, symbol, __VA_ARGS__)); \
 	}                                                                                        \
 	VS_DRIVER_BEFORE(symbol)                                                                 \
-	const struct vs_hook_halves vs_hooks_halves_##symbol = {observe_before_##symbol, NULL};
+	const struct vs_hook_halves vs_hooks_halves_##symbol = {told_before_##symbol, NULL};
 #define VS_DRIVER_HOOK_AFTER(symbol, parameters, ...)                                 \
 	VS_API CUresult CUDAAPI symbol parameters                                     \
 	{                                                                             \
@@ -117,23 +116,23 @@ bool vs_hooks_is_in_runtime(const struct vs_thread *self);
 		return vs_hooks_leave_driver(&call, result);                          \
 	}                                                                             \
 	VS_DRIVER_AFTER(symbol)                                                       \
-	const struct vs_hook_halves vs_hooks_halves_##symbol = {NULL, observe_after_##symbol};
-#define VS_DRIVER_HOOK(symbol, parameters, ...)                                          \
-	VS_API CUresult CUDAAPI symbol parameters                                        \
-	{                                                                                \
-		struct vs_call call = VS_ENTER_DRIVER(symbol);                           \
-		const symbol##_params args = {__VA_ARGS__};                              \
-		CUresult result;                                                         \
-                                                                                         \
-		before_##symbol(&call, &args);                                           \
-		result = VS_CALL_DRIVER(&call, symbol, __VA_ARGS__);                     \
-		after_##symbol(&call, result, &args);                                    \
-		return vs_hooks_leave_driver(&call, result);                             \
-	}                                                                                \
-	VS_DRIVER_BEFORE(symbol)                                                         \
-	VS_DRIVER_AFTER(symbol)                                                          \
-	const struct vs_hook_halves vs_hooks_halves_##symbol = {observe_before_##symbol, \
-								observe_after_##symbol};
+	const struct vs_hook_halves vs_hooks_halves_##symbol = {NULL, told_after_##symbol};
+#define VS_DRIVER_HOOK(symbol, parameters, ...)                                       \
+	VS_API CUresult CUDAAPI symbol parameters                                     \
+	{                                                                             \
+		struct vs_call call = VS_ENTER_DRIVER(symbol);                        \
+		const symbol##_params args = {__VA_ARGS__};                           \
+		CUresult result;                                                      \
+                                                                                      \
+		before_##symbol(&call, &args);                                        \
+		result = VS_CALL_DRIVER(&call, symbol, __VA_ARGS__);                  \
+		after_##symbol(&call, result, &args);                                 \
+		return vs_hooks_leave_driver(&call, result);                          \
+	}                                                                             \
+	VS_DRIVER_BEFORE(symbol)                                                      \
+	VS_DRIVER_AFTER(symbol)                                                       \
+	const struct vs_hook_halves vs_hooks_halves_##symbol = {told_before_##symbol, \
+								told_after_##symbol};
 
 #define VS_ENTER_RUNTIME(symbol)                                             \
 	vs_hooks_enter_runtime(VS_HOOK_##symbol, __builtin_frame_address(0), \

@@ -534,6 +534,18 @@ void vs_recorder_add_unmap(struct vs_thread *self, uint64_t address, uint64_t si
 	add_map(self, VS_RECORD_UNMAP, &map);
 }
 
+void vs_recorder_add_seen_by(struct vs_thread *self, enum vs_seen_source source, uint64_t nr_events)
+{
+	struct vs_seen_by event = {.source = source, .nr_events = (uint32_t)nr_events};
+
+	/* No event by itself: one that finds no room is not lost. */
+	if (nr_events && vs_lifecycle_is_open() && enter_for(self, 0)) {
+		(void)put_event((struct vs_thread_state *)self, VS_RECORD_SEEN_BY, &event,
+				sizeof(event));
+		leave((struct vs_thread_state *)self);
+	}
+}
+
 /* ---- Contexts, devices ----------------------------------------------------------------------- */
 
 void vs_recorder_add_context(struct vs_thread *self, enum vs_context_change change,
@@ -633,6 +645,7 @@ void vs_recorder_add_pool_state(struct vs_thread *self, uint32_t pool, uint64_t 
 	struct vs_pool_state event;
 
 	self->nr_events++;
+	self->nr_states++;
 	if (!enter(self))
 		return;
 	event = (struct vs_pool_state){
@@ -670,6 +683,7 @@ void vs_recorder_end_pool(struct vs_thread *self, uint32_t pool)
 	if (pool == VS_NO_ID)
 		return;
 	self->nr_events++;
+	self->nr_states++;
 	if (!enter(self))
 		return;
 	event.pool = use_pool(self, pool);

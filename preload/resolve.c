@@ -159,16 +159,74 @@ static void *answer_by_next(const struct row *row, void *ours, const void *calle
 	return vs_resolve_find_next(row->symbol) ? ours : NULL; /* dlerror() tells of this one */
 }
 
+/* ---- CUPTI ---- */
+
+#define MAX_REPLACED 8
+
+static struct replaced {
+	const char *name;
+	void *ours;
+	void *_Atomic *behind;
+} replaced[MAX_REPLACED];
+static _Atomic unsigned nr_replaced;
+
+void vs_resolve_replace(const char *name, void *ours, void *_Atomic *behind)
+{
+	unsigned nr = atomic_load_explicit(&nr_replaced, memory_order_relaxed);
+
+	if (nr == MAX_REPLACED)
+		return;
+	replaced[nr] = (struct replaced){name, ours, behind};
+	atomic_store_explicit(&nr_replaced, nr + 1, memory_order_release);
+}
+
+void *vs_resolve_look_up(void *handle, const char *name)
+{
+	find_real_functions();
+	return vs_resolve_real_dlsym(handle, name);
+}
+
+static const struct replaced *find_replaced(const char *name)
+{
+	unsigned nr = atomic_load_explicit(&nr_replaced, memory_order_acquire);
+
+	for (unsigned i = 0; i < nr; i++)
+		if (strcmp(replaced[i].name, name) == 0)
+			return &replaced[i];
+	return NULL;
+}
+
+/* Ours for a function of a libcupti, or what was found. */
+static void *replace_found(const struct replaced *row, void *found)
+{
+	struct vs_loaded_object object;
+
+	if (!found || !vs_loaded_object_at(found, &object) ||
+	    strncmp(vs_loaded_object_get_soname(&object), "libcupti.so", 11) != 0)
+		return found;
+	atomic_store(row->behind, found);
+	return row->ours;
+}
+
 struct vs_resolve_answer vs_resolve_filter(void *handle, const char *name, const char *version,
 					   const void *caller)
 {
 	struct vs_resolve_answer answer = {0};
 	struct vs_loaded_object object;
 	int error_number = errno;
+	const struct replaced *further;
 	const struct row *row;
 
 	find_real_functions();
 	row = name ? find_symbol(name) : NULL;
+	further = name && !row && handle != RTLD_NEXT && handle != RTLD_DEFAULT && !version
+			  ? find_replaced(name)
+			  : NULL;
+	if (further) {
+		answer.address = replace_found(further, vs_resolve_real_dlsym(handle, name));
+		answer.is_final = 1;
+		goto restore_errno;
+	}
 	/* A program that loads Python later on asks for its functions, and Python for modules'. */
 	if (name && name[0] == 'P' && name[1] == 'y')
 		vs_python_find();

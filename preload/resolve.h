@@ -1,6 +1,7 @@
 #ifndef VS_RESOLVE_H
 #define VS_RESOLVE_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "loaded_object.h"
@@ -34,6 +35,15 @@ void *vs_resolve_get_entry(const char *name, void *answer, int version, uint64_t
 
 /* Answers for names in the table that were passed on because their ABI was in doubt. */
 uint64_t vs_resolve_get_nr_unsure(void);
+
+/*
+ * A further name, of CUPTI (told_calls.h): functions of a libcupti are answered by ours; the one
+ * that was found goes to *behind. name is static; at most eight of them, said by one thread.
+ */
+void vs_resolve_replace(const char *name, void *ours, void *_Atomic *behind);
+
+/* What the real dlsym answers. */
+void *vs_resolve_look_up(void *handle, const char *name);
 
 /* What an object finds by itself and the libraries it was linked with; NULL for the program itself.
  */

@@ -199,6 +199,46 @@ static uint32_t drop_own(uint64_t *frames, uint32_t nr_frames)
 	return nr_kept;
 }
 
+#define MAX_HIDDEN 8
+
+static const struct link_map *hidden[MAX_HIDDEN];
+static _Atomic unsigned nr_hidden;
+
+void vs_stack_hide(const struct vs_loaded_object *object)
+{
+	unsigned nr = atomic_load_explicit(&nr_hidden, memory_order_relaxed);
+
+	for (unsigned i = 0; i < nr; i++)
+		if (hidden[i] == object->map)
+			return;
+	if (nr == MAX_HIDDEN)
+		return;
+	hidden[nr] = object->map;
+	atomic_store_explicit(&nr_hidden, nr + 1, memory_order_release);
+}
+
+static bool is_hidden(uint64_t address)
+{
+	unsigned nr = atomic_load_explicit(&nr_hidden, memory_order_acquire);
+	struct vs_loaded_object object;
+
+	if (!nr || !vs_loaded_object_at((const void *)(uintptr_t)(address - 1), &object))
+		return false;
+	for (unsigned i = 0; i < nr; i++)
+		if (hidden[i] == object.map)
+			return true;
+	return false;
+}
+
+/* What lies between the program's call and whoever told us of it. */
+static void drop_hidden(struct vs_stack *stack)
+{
+	while (stack->nr_frames && is_hidden(stack->frames[0])) {
+		stack->frames++;
+		stack->nr_frames--;
+	}
+}
+
 void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 {
 	uint32_t first, nr_frames;
@@ -217,6 +257,7 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 	stack->is_deep = end == VS_UNWIND_IS_DEEP || nr_frames > max_depth;
 	stack->nr_frames = drop_own(self->scratch->frames + first, stack->nr_frames);
 	stack->is_cut = !stack->is_deep && end != VS_UNWIND_IS_WHOLE;
+	drop_hidden(stack);
 }
 
 bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)

@@ -1,6 +1,7 @@
 #ifndef VS_STACK_H
 #define VS_STACK_H
 
+#include "loaded_object.h"
 #include "thread.h"
 
 /*
@@ -40,6 +41,12 @@ void vs_stack_begin_in_child(void);
  * child that libc knows nothing of, instead of the above.
  */
 void vs_stack_do_without(void);
+
+/*
+ * A library whose frames are not the program's where they are the innermost ones: told_calls.h. It
+ * stays loaded. At most eight; one thread at a time.
+ */
+void vs_stack_hide(const struct vs_loaded_object *object);
 
 /* Some code was unloaded. Any thread. */
 void vs_stack_forget_code(void);

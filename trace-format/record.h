@@ -307,6 +307,21 @@ struct vs_range_end {
 	uint64_t id;
 };
 
+/* Not every source of events is a hook. */
+enum vs_seen_source {
+	VS_SEEN_BY_HOOKS, /* what no SEEN_BY tells of */
+	VS_SEEN_BY_CUPTI,
+};
+
+/*
+ * So many events of the driver (vs_record_is_of_driver) before it on this thread were seen by that
+ * source and by no hook.
+ */
+struct vs_seen_by {
+	uint32_t source; /* enum vs_seen_source; later versions may have others */
+	uint32_t nr_events;
+};
+
 enum vs_memory_info_flag {
 	VS_MEMORY_INFO_FAILURE = 1 << 0, /* asked for because a request failed */
 };
@@ -382,6 +397,7 @@ struct vs_record {
 		struct vs_block_failed_text block_failed_text;
 		struct vs_range_start range_start;
 		struct vs_range_end range_end;
+		struct vs_seen_by seen_by;
 		struct vs_memory_info memory_info;
 		struct vs_memory_own memory_own;
 		struct vs_memory_holder memory_holder;
@@ -392,6 +408,13 @@ struct vs_record {
 static inline bool vs_record_is_event(enum vs_record_type type)
 {
 	return type >= VS_RECORD_FIRST_EVENT;
+}
+
+/* What a call of the driver does to memory and contexts. The state of a pool is no event of it: it
+ * is asked for. */
+static inline bool vs_record_is_of_driver(enum vs_record_type type)
+{
+	return type >= VS_RECORD_ALLOC && type <= VS_RECORD_CONTEXT;
 }
 
 #endif

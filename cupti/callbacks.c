@@ -1,0 +1,119 @@
+#include "callbacks.h"
+
+#include <stdatomic.h>
+
+#include "told_calls.h"
+
+/* By number of the callback: number of the function + 1 (told_calls.h); 0: not asked for. Written
+ * before there is a subscriber. */
+static uint16_t functions[VS_CALLBACKS_MAX];
+
+static _Atomic uint64_t nr_modules;
+static _Atomic uint64_t modules_size;
+
+void vs_callbacks_get_modules(uint64_t *nr, uint64_t *size)
+{
+	*nr = atomic_load_explicit(&nr_modules, memory_order_relaxed);
+	*size = atomic_load_explicit(&modules_size, memory_order_relaxed);
+}
+
+unsigned vs_callbacks_learn(const struct vs_cupti_library *library)
+{
+	unsigned nr_found = 0;
+
+	for (uint32_t cbid = 1; cbid < VS_CALLBACKS_MAX; cbid++) {
+		const char *name = NULL;
+		uint32_t function;
+
+		functions[cbid] = 0;
+		if (library->get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) !=
+			    CUPTI_SUCCESS ||
+		    !name)
+			continue;
+		function = vs_told_calls_find(name);
+		if (function == VS_TOLD_CALLS_NONE)
+			continue;
+		functions[cbid] = (uint16_t)(function + 1);
+		nr_found++;
+	}
+	return nr_found;
+}
+
+CUptiResult vs_callbacks_enable(const struct vs_cupti_library *library,
+				CUpti_SubscriberHandle subscriber)
+{
+	static const uint32_t resources[] = {
+		CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+		CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+		CUPTI_CBID_RESOURCE_MODULE_LOADED,
+	};
+	CUptiResult first = CUPTI_SUCCESS, result;
+
+	for (uint32_t cbid = 1; cbid < VS_CALLBACKS_MAX; cbid++) {
+		if (!functions[cbid])
+			continue;
+		result = library->enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+		if (first == CUPTI_SUCCESS)
+			first = result;
+	}
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+		result = library->enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+						  resources[i]);
+		if (first == CUPTI_SUCCESS)
+			first = result;
+	}
+	return first;
+}
+
+static void add_context(const struct vs_cupti_library *library, CUcontext context,
+			const void *frame)
+{
+	uint32_t device;
+
+	if (library->get_device(context, &device) == CUPTI_SUCCESS)
+		vs_told_calls_add_context(context, device, frame);
+}
+
+static void tell_resource(const struct vs_cupti_library *library, CUpti_CallbackId cbid,
+			  const CUpti_ResourceData *resource, const void *frame)
+{
+	const CUpti_ModuleResourceData *module = resource->resourceDescriptor;
+
+	switch (cbid) {
+	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+		add_context(library, resource->context, frame);
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+		vs_told_calls_end_context(resource->context, frame);
+		break;
+	case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+		atomic_fetch_add_explicit(&nr_modules, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&modules_size, module ? module->cubinSize : 0,
+					  memory_order_relaxed);
+		break;
+	default:
+		break;
+	}
+}
+
+void CUPTIAPI vs_callbacks_call(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+				const void *data)
+{
+	const void *frame = __builtin_frame_address(0);
+	const CUpti_CallbackData *call = data;
+	uint32_t function;
+
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+		tell_resource(userdata, cbid, data, frame);
+		return;
+	}
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || cbid >= VS_CALLBACKS_MAX || !functions[cbid])
+		return;
+	function = functions[cbid] - 1u;
+	if (call->callbackSite == CUPTI_API_ENTER)
+		vs_told_calls_enter(function, call->functionParams, frame, call->correlationData);
+	else
+		vs_told_calls_leave(function, call->functionParams,
+				    *(const uint32_t *)call->functionReturnValue, frame,
+				    call->correlationData);
+}
