@@ -2,6 +2,7 @@
 #include "framework.h"
 #include "report_json.h"
 #include "report_text.h"
+#include "sources_report.h"
 #include "steps.h"
 #include "story.h"
 
@@ -16,6 +17,7 @@ static int tell_text(struct vs_story *story, const struct vs_device_state *state
 	if (err)
 		return err;
 	vs_report_text_put_where(story, state);
+	vs_sources_report_put_hint(story, state);
 	err = vs_report_text_put_peak(story, state->device, top);
 	if (!err)
 		err = vs_report_text_put_retained(story, &state->retained, state->oom, top);
@@ -23,6 +25,7 @@ static int tell_text(struct vs_story *story, const struct vs_device_state *state
 		return err;
 	vs_report_text_put_pools(story, state);
 	vs_framework_put_text(story);
+	vs_sources_report_put_text(story);
 	vs_report_text_put_fragmentation(story, state->device);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "info.h"
 #include "progress.h"
 #include "siblings.h"
+#include "sources_report.h"
 #include "trace_open.h"
 #include "trace_source.h"
 #include "units.h"
@@ -484,6 +485,7 @@ void vs_story_put_json_trace(struct vs_story *story)
 	vs_json_put_number(json, "overlaps", counters->nr_overlaps);
 	vs_json_put_number(json, "orphan_blocks", counters->nr_orphan_blocks);
 	vs_json_put_number(json, "unmatched_frees", counters->nr_unmatched_frees);
+	vs_sources_report_put_json(story);
 }
 
 void vs_story_put_json_device(struct vs_story *story, const struct vs_replay_device *device)

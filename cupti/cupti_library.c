@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cupti_names.h"
+#include "cupti_files.h"
 #include "told_calls.h"
 
 #define PREFIX "libcupti.so"
@@ -116,7 +116,7 @@ static bool open_elsewhere(struct vs_cupti_library *library, const char *name)
 	unsigned at = 0;
 
 	if (find_file(&runtime, "libcudart.so"))
-		while (vs_cupti_names_next_folder(runtime.path, &at, folder, sizeof(folder)))
+		while (vs_cupti_files_next_folder(runtime.path, &at, folder, sizeof(folder)))
 			if (open_in(library, folder, name))
 				return true;
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
@@ -145,12 +145,12 @@ bool vs_cupti_library_open(struct vs_cupti_library *library, char *why, size_t w
 	}
 	if (find_file(&loaded, PREFIX) && open_file(library, loaded.path, RTLD_NOLOAD))
 		return true;
-	while ((name = vs_cupti_names_next(version, &at)))
+	while ((name = vs_cupti_files_next(version, &at)))
 		if (open_file(library, name, 0) || open_elsewhere(library, name))
 			return true;
 	at = 0;
 	snprintf(why, why_size, "no %s or other release of CUPTI is installed",
-		 vs_cupti_names_next(version, &at));
+		 vs_cupti_files_next(version, &at));
 	return false;
 }
 

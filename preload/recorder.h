@@ -46,7 +46,8 @@ void vs_recorder_add_unmap(struct vs_thread *self, uint64_t address, uint64_t si
  * So many events of this thread, the newest, were seen by this source and by no hook. nr_events -
  * nr_states of the thread counts them. Says nothing if there are none.
  */
-void vs_recorder_add_seen_by(struct vs_thread *self, enum vs_seen_source source, uint64_t nr_events);
+void vs_recorder_add_seen_by(struct vs_thread *self, enum vs_seen_source source,
+			     uint64_t nr_events);
 
 /* A context came or is about to go; VS_CONTEXT_RESET: all of the device. */
 void vs_recorder_add_context(struct vs_thread *self, enum vs_context_change change,

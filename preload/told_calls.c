@@ -110,7 +110,7 @@ static void add_source(struct vs_thread *self, uint32_t nr_events_before)
 {
 	if (!vs_lifecycle_settings()->no_hooks && !vs_hooks_is_in_runtime(self))
 		vs_recorder_add_seen_by(self, VS_SEEN_BY_CUPTI,
-				       (uint32_t)(count_events(self) - nr_events_before));
+					(uint32_t)(count_events(self) - nr_events_before));
 }
 
 static __attribute__((noinline)) void end(uint32_t function, const void *args, uint32_t result,

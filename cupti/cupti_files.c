@@ -1,4 +1,4 @@
-#include "cupti_names.h"
+#include "cupti_files.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool is_served(const struct release *release, int driver_version)
 	return !driver_version || release->major <= driver_version / 1000;
 }
 
-const char *vs_cupti_names_next(int driver_version, unsigned *at)
+const char *vs_cupti_files_next(int driver_version, unsigned *at)
 {
 	for (; *at < 2 * NR_RELEASES; (*at)++) {
 		const struct release *release = &releases[*at % NR_RELEASES];
@@ -36,7 +36,7 @@ const char *vs_cupti_names_next(int driver_version, unsigned *at)
 	return NULL;
 }
 
-bool vs_cupti_names_next_folder(const char *runtime_path, unsigned *at, char *out, size_t out_size)
+bool vs_cupti_files_next_folder(const char *runtime_path, unsigned *at, char *out, size_t out_size)
 {
 	static const char *const places[] = {
 		"",                             /* nvidia/cu13/lib, lib64 of some toolkits */
