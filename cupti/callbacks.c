@@ -17,26 +17,54 @@ void vs_callbacks_get_modules(uint64_t *nr, uint64_t *size)
 	*size = atomic_load_explicit(&modules_size, memory_order_relaxed);
 }
 
+static const struct {
+	const char *name;
+	uint16_t cbid;
+} header_table[] = {
+#define VS_HOOK(name, abi, symbol) {#symbol, CUPTI_DRIVER_TRACE_CBID_##symbol},
+#include "cuda_api.def"
+	{"cuMemHostAlloc_v2", CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc_v2},
+};
+
+static unsigned add(uint32_t cbid, const char *name)
+{
+	uint32_t function = vs_told_calls_find(name);
+
+	if (function == VS_TOLD_CALLS_NONE)
+		return 0;
+	functions[cbid] = (uint16_t)(function + 1);
+	return 1;
+}
+
+static unsigned learn_from_headers(void)
+{
+	unsigned nr_found = 0;
+
+	for (size_t i = 0; i < sizeof(header_table) / sizeof(header_table[0]); i++)
+		nr_found += add(header_table[i].cbid, header_table[i].name);
+	return nr_found;
+}
+
+uint32_t vs_callbacks_get_function(uint32_t cbid)
+{
+	return cbid < VS_CALLBACKS_MAX && functions[cbid] ? functions[cbid] - 1u
+							  : VS_TOLD_CALLS_NONE;
+}
+
 unsigned vs_callbacks_learn(const struct vs_cupti_library *library)
 {
 	unsigned nr_found = 0;
 
 	for (uint32_t cbid = 1; cbid < VS_CALLBACKS_MAX; cbid++) {
 		const char *name = NULL;
-		uint32_t function;
 
 		functions[cbid] = 0;
-		if (library->get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) !=
-			    CUPTI_SUCCESS ||
-		    !name)
-			continue;
-		function = vs_told_calls_find(name);
-		if (function == VS_TOLD_CALLS_NONE)
-			continue;
-		functions[cbid] = (uint16_t)(function + 1);
-		nr_found++;
+		if (library->get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) ==
+			    CUPTI_SUCCESS &&
+		    name)
+			nr_found += add(cbid, name);
 	}
-	return nr_found;
+	return nr_found ? nr_found : learn_from_headers();
 }
 
 CUptiResult vs_callbacks_enable(const struct vs_cupti_library *library,
@@ -48,21 +76,20 @@ CUptiResult vs_callbacks_enable(const struct vs_cupti_library *library,
 		CUPTI_CBID_RESOURCE_MODULE_LOADED,
 	};
 	CUptiResult first = CUPTI_SUCCESS, result;
+	unsigned nr_enabled = 0;
 
 	for (uint32_t cbid = 1; cbid < VS_CALLBACKS_MAX; cbid++) {
 		if (!functions[cbid])
 			continue;
 		result = library->enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+		nr_enabled += result == CUPTI_SUCCESS;
 		if (first == CUPTI_SUCCESS)
 			first = result;
 	}
-	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
-		result = library->enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-						  resources[i]);
-		if (first == CUPTI_SUCCESS)
-			first = result;
-	}
-	return first;
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+		(void)library->enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+					       resources[i]);
+	return nr_enabled ? CUPTI_SUCCESS : first;
 }
 
 static void add_context(const struct vs_cupti_library *library, CUcontext context,
@@ -107,9 +134,9 @@ void CUPTIAPI vs_callbacks_call(void *userdata, CUpti_CallbackDomain domain, CUp
 		tell_resource(userdata, cbid, data, frame);
 		return;
 	}
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || cbid >= VS_CALLBACKS_MAX || !functions[cbid])
+	function = vs_callbacks_get_function(cbid);
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || function == VS_TOLD_CALLS_NONE)
 		return;
-	function = functions[cbid] - 1u;
 	if (call->callbackSite == CUPTI_API_ENTER)
 		vs_told_calls_enter(function, call->functionParams, frame, call->correlationData);
 	else

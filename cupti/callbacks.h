@@ -16,12 +16,19 @@
 #define VS_CALLBACKS_MAX 2048u
 
 /*
- * Learns the numbers of the functions from the library. Returns how many were found. One thread,
- * before vs_callbacks_enable().
+ * Learns the numbers of the functions from the library; where it does not tell (13.3 and newer do
+ * so only to a subscriber), those of the headers we were built with: numbers are never used again
+ * for something else. Returns how many there are. One thread, before vs_callbacks_enable().
  */
 unsigned vs_callbacks_learn(const struct vs_cupti_library *library);
 
-/* Asks for them. The first error, or CUPTI_SUCCESS. */
+/* The number of the function (told_calls.h) that a callback is for, or VS_TOLD_CALLS_NONE. */
+uint32_t vs_callbacks_get_function(uint32_t cbid);
+
+/*
+ * Asks for them. A release may refuse some that it does not know: CUPTI_SUCCESS if it took any of
+ * the driver's functions, else the first error.
+ */
 CUptiResult vs_callbacks_enable(const struct vs_cupti_library *library,
 				CUpti_SubscriberHandle subscriber);
 

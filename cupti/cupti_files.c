@@ -16,22 +16,13 @@ static const struct release {
 
 #define NR_RELEASES (sizeof(releases) / sizeof(releases[0]))
 
-/* Whether a release comes in the first round: those a driver can serve for sure. */
-static bool is_served(const struct release *release, int driver_version)
-{
-	return !driver_version || release->major <= driver_version / 1000;
-}
-
 const char *vs_cupti_files_next(int driver_version, unsigned *at)
 {
-	for (; *at < 2 * NR_RELEASES; (*at)++) {
-		const struct release *release = &releases[*at % NR_RELEASES];
-		bool is_first_round = *at < NR_RELEASES;
+	while (*at < NR_RELEASES) {
+		const struct release *release = &releases[(*at)++];
 
-		if (is_served(release, driver_version) == is_first_round) {
-			(*at)++;
+		if (!driver_version || release->major <= driver_version / 1000)
 			return release->name;
-		}
 	}
 	return NULL;
 }

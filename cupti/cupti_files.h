@@ -11,7 +11,8 @@
 
 /*
  * The next name to try for a driver of this version (13000; 0: not known): releases of its major
- * version, then older ones, the newest first, then newer ones. *at is 0 at first. NULL: no more.
+ * version, then older ones, the newest first. A newer one cannot work. *at is 0 at first. NULL: no
+ * more.
  */
 const char *vs_cupti_files_next(int driver_version, unsigned *at);
 

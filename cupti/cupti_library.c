@@ -22,6 +22,8 @@ static const struct symbol {
 #include "cupti_api.def"
 };
 
+static bool has_met_danger; /* of vs_cupti_library_open() */
+
 static const char *get_basename(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -53,6 +55,13 @@ static bool find_file(struct search *search, const char *prefix)
 	return dl_iterate_phdr(match, search) != 0;
 }
 
+/* 13.2, by what it has: the first release with the one, and the last without the other. */
+static bool is_dangerous(void *handle)
+{
+	return vs_told_calls_look_up(handle, "cuptiActivityEnable_v2") &&
+	       !vs_told_calls_look_up(handle, "cuptiActivityGetNextRecord_v2");
+}
+
 /* All that is needed of it; handle is given up if that is not there. */
 static bool take(struct vs_cupti_library *library, void *handle)
 {
@@ -70,8 +79,6 @@ static bool take(struct vs_cupti_library *library, void *handle)
 	library->handle = handle;
 	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
 		snprintf(library->path, sizeof(library->path), "%s", map->l_name);
-	if (library->get_version(&library->version) != CUPTI_SUCCESS)
-		library->version = 0;
 	return true;
 }
 
@@ -79,6 +86,20 @@ static bool open_file(struct vs_cupti_library *library, const char *path, int fl
 {
 	/* The program does not see it by this: RTLD_LOCAL. */
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags);
+
+	if (!handle)
+		return false;
+	if (is_dangerous(handle)) {
+		has_met_danger = true;
+		dlclose(handle);
+		return false;
+	}
+	return take(library, handle);
+}
+
+static bool open_named(struct vs_cupti_library *library, const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	return handle && take(library, handle);
 }
@@ -141,16 +162,23 @@ bool vs_cupti_library_open(struct vs_cupti_library *library, char *why, size_t w
 
 	if (own && *own) {
 		snprintf(why, why_size, "VRAMSCOPE_CUPTI_LIBRARY=%s cannot be used", own);
-		return open_file(library, own, 0);
+		return open_named(library, own);
 	}
+	has_met_danger = false;
 	if (find_file(&loaded, PREFIX) && open_file(library, loaded.path, RTLD_NOLOAD))
 		return true;
-	while ((name = vs_cupti_files_next(version, &at)))
+	/* A second one beside one that the program uses would be asking for trouble. */
+	while (!has_met_danger && (name = vs_cupti_files_next(version, &at)))
 		if (open_file(library, name, 0) || open_elsewhere(library, name))
 			return true;
 	at = 0;
-	snprintf(why, why_size, "no %s or other release of CUPTI is installed",
-		 vs_cupti_files_next(version, &at));
+	if (has_met_danger)
+		snprintf(why, why_size,
+			 "CUPTI of CUDA 13.2 is not safe to use (VRAMSCOPE_CUPTI_LIBRARY names it "
+			 "or another one)");
+	else
+		snprintf(why, why_size, "no %s or older release of CUPTI is installed",
+			 vs_cupti_files_next(version, &at));
 	return false;
 }
 

@@ -13,7 +13,6 @@
  */
 struct vs_cupti_library {
 	void *handle;
-	uint32_t version; /* CUPTI_API_VERSION of the library: 18 for 12.0, 130000 for 13.0, ... */
 	char path[PATH_MAX];
 #define VS_CUPTI(member, symbol)          __typeof__(&symbol) member;
 #define VS_CUPTI_OPTIONAL(member, symbol) __typeof__(&symbol) member;
@@ -22,9 +21,12 @@ struct vs_cupti_library {
 
 /*
  * Opens it for good: the one that VRAMSCOPE_CUPTI_LIBRARY names and no other; else one that is
- * loaded; else the one of the driver's release, an older or a newer one, found as the program would
- * find it, beside its CUDA runtime, or in a toolkit. False: there is none; why says so, in at most
- * why_size bytes. One thread.
+ * loaded; else the one of the driver's release or an older one, found as the program would find it,
+ * beside its CUDA runtime, or in a toolkit. None of its functions is called. False: there is none;
+ * why says so, in at most why_size bytes. One thread.
+ *
+ * That of CUDA 13.2 is passed over unless it is named: where it cannot start it calls itself
+ * without end, and the program dies of it.
  */
 bool vs_cupti_library_open(struct vs_cupti_library *library, char *why, size_t why_size);
 

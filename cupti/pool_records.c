@@ -70,9 +70,11 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
 void vs_pool_records_begin(const struct vs_cupti_library *from)
 {
 	const char *wanted = getenv("VRAMSCOPE_CUPTI_POOLS");
+	uint32_t version = 0;
 
-	if (!wanted || *wanted != '1' || from->version < LEAST_VERSION || !from->register_buffers ||
-	    !from->enable_activity || !from->next_record || !from->disable_activity)
+	if (!wanted || *wanted != '1' || from->get_version(&version) != CUPTI_SUCCESS ||
+	    version < LEAST_VERSION || !from->register_buffers || !from->enable_activity ||
+	    !from->next_record || !from->disable_activity)
 		return;
 	library = from;
 	if (library->register_buffers(give_buffer, take_buffer) != CUPTI_SUCCESS)

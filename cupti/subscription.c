@@ -41,10 +41,13 @@ static void say_error(CUptiResult result)
 
 static void add_facts(void)
 {
+	uint32_t number = 0;
 	char version[32];
 
-	snprintf(version, sizeof(version), "%u", library->version);
-	vs_told_calls_add_fact("cupti.version", version);
+	if (library->get_version(&number) == CUPTI_SUCCESS) {
+		snprintf(version, sizeof(version), "%u", number);
+		vs_told_calls_add_fact("cupti.version", version);
+	}
 	vs_told_calls_add_fact("cupti.library", library->path);
 }
 
@@ -54,17 +57,14 @@ bool vs_subscription_begin(const struct vs_cupti_library *from)
 	CUptiResult result;
 
 	library = from;
-	add_facts();
-	if (!vs_callbacks_learn(library)) {
-		say_refused("it knows none of the functions that allocate memory");
-		return false;
-	}
 	/* Not const for CUPTI, which only hands it back. */
 	result = library->subscribe(&handle, vs_callbacks_call, (void *)(uintptr_t)library);
 	if (result != CUPTI_SUCCESS) {
 		say_error(result);
 		return false;
 	}
+	add_facts();
+	(void)vs_callbacks_learn(library);
 	atomic_store(&subscriber, handle);
 	result = vs_callbacks_enable(library, handle);
 	if (result != CUPTI_SUCCESS) {

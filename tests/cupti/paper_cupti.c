@@ -42,10 +42,18 @@ static const char *const names[] = {
 
 static CUptiResult get_name(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
 {
+	if (paper.is_silent)
+		return CUPTI_ERROR_UNKNOWN;
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || cbid >= sizeof(names) / sizeof(names[0]))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*name = names[cbid];
 	return CUPTI_SUCCESS;
+}
+
+static CUptiResult get_version(uint32_t *version)
+{
+	*version = paper.version;
+	return paper.version ? CUPTI_SUCCESS : CUPTI_ERROR_UNKNOWN;
 }
 
 static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
@@ -135,8 +143,9 @@ void paper_begin(uint32_t version)
 	memset(&paper, 0, sizeof(paper));
 	lines_size = 0;
 	lines[0] = '\0';
+	paper.version = version;
 	paper.library = (struct vs_cupti_library){
-		.version = version,
+		.get_version = get_version,
 		.path = "/paper/libcupti.so",
 		.subscribe = subscribe,
 		.unsubscribe = unsubscribe,

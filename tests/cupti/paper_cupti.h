@@ -9,6 +9,8 @@
 
 struct paper {
 	struct vs_cupti_library library;
+	uint32_t version; /* 0: it does not tell */
+	bool is_silent;   /* it does not tell names of callbacks */
 	CUptiResult subscribe_result;
 	CUptiResult enable_result;
 	CUpti_CallbackFunc callback; /* of the subscriber; NULL: there is none */

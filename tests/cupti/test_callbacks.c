@@ -25,6 +25,17 @@ static void test_functions_are_asked_for_by_name(void **state)
 	assert_int_equal(paper.nr_resources, 3);
 }
 
+static void test_headers_tell_where_the_library_does_not(void **state)
+{
+	(void)state;
+	paper_begin(130000);
+	paper.is_silent = true;
+	assert_int_equal(vs_callbacks_learn(&paper.library), 3);
+	assert_int_equal(vs_callbacks_get_function(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2), 70);
+	assert_int_equal(vs_callbacks_get_function(CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc_v2), 5);
+	assert_int_equal(vs_callbacks_get_function(2), UINT32_MAX);
+}
+
 static void test_call_is_told_when_it_begins_and_ends(void **state)
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -99,6 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_asked_for_by_name),
+		cmocka_unit_test(test_headers_tell_where_the_library_does_not),
 		cmocka_unit_test(test_call_is_told_when_it_begins_and_ends),
 		cmocka_unit_test(test_other_callbacks_are_ignored),
 		cmocka_unit_test(test_contexts_are_told_with_their_device),

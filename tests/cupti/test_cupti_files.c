@@ -23,9 +23,10 @@ static void test_release_of_the_driver_comes_first(void **state)
 	check_first(14000, "libcupti.so.13", "libcupti.so.12");
 }
 
-static void test_every_release_comes_once(void **state)
+static void test_every_release_that_a_driver_serves_comes_once(void **state)
 {
 	static const int versions[] = {0, 10020, 11040, 12000, 13030, 14000};
+	static const unsigned wanted[] = {11, 0, 9, 10, 11, 11};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
@@ -36,8 +37,8 @@ static void test_every_release_comes_once(void **state)
 			nr++;
 			nr_13 += !strcmp(name, "libcupti.so.13");
 		}
-		assert_int_equal(nr, 11);
-		assert_int_equal(nr_13, 1);
+		assert_int_equal(nr, wanted[i]);
+		assert_int_equal(nr_13, wanted[i] == 11);
 	}
 }
 
@@ -77,7 +78,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_release_of_the_driver_comes_first),
-		cmocka_unit_test(test_every_release_comes_once),
+		cmocka_unit_test(test_every_release_that_a_driver_serves_comes_once),
 		cmocka_unit_test(test_folders_are_beside_the_runtime),
 		cmocka_unit_test(test_folder_that_does_not_fit_is_none),
 	};
