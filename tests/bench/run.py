@@ -15,6 +15,7 @@ import page
 from against_heaptrack import measure_bytes, measure_pairs
 from against_torch import measure_torch
 from analyzer_parts import measure_analyzer, measure_long, measure_report
+from cupti_cost import measure_cupti
 from measuring import Bench, BenchError, NotBuilt
 from recorder_parts import (measure_drain, measure_instructions, measure_python, measure_record,
                             measure_rss, measure_stack, put_programs)
@@ -34,6 +35,7 @@ PARTS = {
     "analyzer": measure_analyzer,
     "report": measure_report,
     "long": measure_long,
+    "cupti": measure_cupti,
     "softgpu": put_programs("bench_softgpu"),
 }
 
