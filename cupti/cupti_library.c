@@ -11,6 +11,9 @@
 
 #define PREFIX "libcupti.so"
 
+/* Where NVIDIA's installers put a toolkit, or a link to it. */
+#define STANDARD_ROOT "/usr/local/cuda"
+
 static const struct symbol {
 	const char *name;
 	size_t offset;
@@ -128,10 +131,11 @@ static bool open_in(struct vs_cupti_library *library, const char *folder, const 
 	       open_file(library, path, 0);
 }
 
-/* Beside the runtime that the program has, or in a toolkit that the environment names. */
+/* Beside the runtime that the program has, or in a toolkit: one that the environment names, or the
+ * standard one. */
 static bool open_elsewhere(struct vs_cupti_library *library, const char *name)
 {
-	static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
+	static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH", NULL};
 	struct search runtime;
 	char folder[PATH_MAX];
 	unsigned at = 0;
@@ -141,7 +145,7 @@ static bool open_elsewhere(struct vs_cupti_library *library, const char *name)
 			if (open_in(library, folder, name))
 				return true;
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *root = getenv(variables[i]);
+		const char *root = variables[i] ? getenv(variables[i]) : STANDARD_ROOT;
 
 		if (root && *root &&
 		    snprintf(folder, sizeof(folder), "%s/extras/CUPTI/lib64", root) <
@@ -149,8 +153,7 @@ static bool open_elsewhere(struct vs_cupti_library *library, const char *name)
 		    open_in(library, folder, name))
 			return true;
 	}
-	return open_in(library, "/usr/local/cuda/extras/CUPTI/lib64", name) ||
-	       open_in(library, "/usr/local/cuda/lib64", name);
+	return false;
 }
 
 bool vs_cupti_library_open(struct vs_cupti_library *library, char *why, size_t why_size)

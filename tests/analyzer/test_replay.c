@@ -299,6 +299,28 @@ static void test_phase_is_the_threads_own_or_the_one_pushed_last(void **state)
 	script_fini(&script);
 }
 
+static void test_a_free_may_fail_behind_a_word_about_its_source(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_device(&script, 0, 1 << 30);
+	script_alloc(&script, VS_MEMORY_DEVICE, 4096, 512);
+	script_free(&script, VS_MEMORY_DEVICE, 4096);
+	script_add(&script,
+		   (struct vs_record){.type = VS_RECORD_SEEN_BY, .seen_by = {VS_SEEN_BY_CUPTI, 1}});
+	script_free_failed(&script, VS_MEMORY_DEVICE, 4096);
+	replay = script_replay(&script);
+	assert_int_equal(replay->counters.nr_events, 3);
+	assert_int_equal(replay->counters.nr_driver_events, 3);
+	assert_int_equal(replay->counters.nr_seen_by_cupti, 1);
+	assert_int_equal(replay->devices[0]->live_bytes, 512);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
 static void test_nonsense_in_a_trace_does_no_harm(void **state)
 {
 	struct vs_replay *replay;
@@ -341,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_context_takes_its_memory_but_not_async_and_vmm),
 		cmocka_unit_test(test_reset_takes_everything_of_the_device),
 		cmocka_unit_test(test_phase_is_the_threads_own_or_the_one_pushed_last),
+		cmocka_unit_test(test_a_free_may_fail_behind_a_word_about_its_source),
 		cmocka_unit_test(test_nonsense_in_a_trace_does_no_harm),
 	};
 

@@ -423,6 +423,35 @@ static void make_pairs(void)
 	save_pair(&maker, "v1/pair-unknown-record");
 }
 
+/* Events that CUPTI saw, between others: some in the trace, some in the log. */
+static void push_seen_by(struct vs_pair_maker *maker)
+{
+	static const enum vs_record_type types[] = {VS_RECORD_ALLOC,   VS_RECORD_SEEN_BY,
+						    VS_RECORD_FREE,    VS_RECORD_FREE_FAILED,
+						    VS_RECORD_SEEN_BY, VS_RECORD_ALLOC};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct vs_pair_maker_storage storage;
+		struct vs_record record;
+
+		vs_pair_maker_fill(&record, types[i], &maker->random, &storage);
+		if (types[i] == VS_RECORD_SEEN_BY)
+			record.seen_by = (struct vs_seen_by){VS_SEEN_BY_CUPTI, 1 + (i > 1)};
+		assert_true(vs_pair_maker_push(maker, 1, &record));
+	}
+}
+
+static void make_seen_by(void)
+{
+	struct vs_pair_maker maker;
+
+	begin(&maker, 6, true);
+	push_seen_by(&maker);
+	flush_all(&maker);
+	push_seen_by(&maker);
+	save_pair(&maker, "v1/seen-by");
+}
+
 /* The kill was inside of the last write. */
 static void make_cut_pair(void)
 {
@@ -466,6 +495,7 @@ static void make_all(void **state)
 	make_unknown();
 	make_snapshot();
 	make_pairs();
+	make_seen_by();
 	make_cut_pair();
 	make_missing_pair();
 }

@@ -277,6 +277,27 @@ static void test_a_driver_pool_is_defined_at_its_first_use(void **state)
 	assert_int_equal(record->pool_state.used_size, 4);
 }
 
+static void test_states_of_pools_are_no_events_of_the_driver(void **state)
+{
+	struct vs_thread *self = *state;
+	uint64_t nr_before = self->nr_events - self->nr_states;
+	uint32_t pool;
+
+	SAY(pool = vs_recorder_driver_pool(0x900d5000, 2));
+	SAY(vs_recorder_add_pool_state(*state, pool, 64 * GiB, 3));
+	SAY(vs_recorder_end_driver_pool(*state, 0x900d5000));
+	assert_int_equal(self->nr_events - self->nr_states, nr_before);
+	SAY(vs_recorder_add_reserve(*state, 4096, 4096));
+	assert_int_equal(self->nr_events - self->nr_states, nr_before + 1);
+	SAY(vs_recorder_add_seen_by(*state, VS_SEEN_BY_CUPTI, 0));
+	assert_int_equal(log_double_count(VS_RECORD_SEEN_BY), 0);
+	SAY(vs_recorder_add_seen_by(*state, VS_SEEN_BY_CUPTI, 1));
+	assert_int_equal(log_double_count(VS_RECORD_SEEN_BY), 1);
+	assert_int_equal(log_double_get(VS_RECORD_SEEN_BY, 0)->seen_by.nr_events, 1);
+	assert_int_equal(log_double_get(VS_RECORD_SEEN_BY, 0)->seen_by.source, VS_SEEN_BY_CUPTI);
+	assert_int_equal(self->nr_events - self->nr_states, nr_before + 1);
+}
+
 static void test_a_driver_pool_that_ended_is_another_one_when_it_comes_back(void **state)
 {
 	uint32_t first = vs_recorder_driver_pool(0x900d1000, 2), second;
@@ -584,6 +605,7 @@ int main(void)
 		TEST(test_a_device_is_defined_once),
 		TEST(test_a_device_without_a_place_counts_as_defined),
 		TEST(test_a_driver_pool_is_defined_at_its_first_use),
+		TEST(test_states_of_pools_are_no_events_of_the_driver),
 		TEST(test_a_driver_pool_that_ended_is_another_one_when_it_comes_back),
 		TEST(test_a_pool_of_the_program_is_defined_when_it_is_made),
 		TEST(test_blocks_are_recorded_with_pool_and_stack),
