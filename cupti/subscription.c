@@ -88,7 +88,7 @@ void vs_subscription_hand_over(const char *why)
 	vs_pool_records_end(library);
 	(void)library->unsubscribe(handle);
 	vs_told_calls_say(why, vs_told_calls_is_alone()
-				       ? ": nothing is recorded from here on"
+				       ? ": no call of CUDA is recorded from here on"
 				       : ": calls past the hooks are not seen from here on");
 	vs_told_calls_add_fact("cupti.ended", why);
 }
