@@ -614,6 +614,13 @@ static struct vs_replay_device *find_sampled(const struct vs_replay *replay, uin
 	return ordinal == VS_NO_DEVICE ? NULL : vs_replay_get_device(replay, ordinal);
 }
 
+/* About events that were counted. */
+static void note_source(struct vs_replay *replay, const struct vs_seen_by *seen_by)
+{
+	if (seen_by->source == VS_SEEN_BY_CUPTI)
+		replay->counters.nr_seen_by_cupti += seen_by->nr_events;
+}
+
 /* Records that do not happen to the program: definitions, and what is only told. */
 static int define(struct vs_replay *replay, const struct vs_record *record)
 {
@@ -626,6 +633,9 @@ static int define(struct vs_replay *replay, const struct vs_record *record)
 		return define_pool(replay, &record->pool);
 	case VS_RECORD_LOST:
 		replay->counters.nr_lost += record->lost.nr_events;
+		return 0;
+	case VS_RECORD_SEEN_BY:
+		note_source(replay, &record->seen_by);
 		return 0;
 	case VS_RECORD_MEMORY_INFO:
 		device = find_sampled(replay, record->memory_info.device);
@@ -712,23 +722,11 @@ static void forget_freed(struct vs_replay *replay, struct vs_replay_thread *thre
 	thread->has_freed = false;
 }
 
-/* It is about events that were counted, and is none itself. */
-static void note_source(struct vs_replay *replay, const struct vs_seen_by *seen_by)
-{
-	if (seen_by->source == VS_SEEN_BY_CUPTI)
-		replay->counters.nr_seen_by_cupti += seen_by->nr_events;
-}
-
 static int add_event(struct vs_replay *replay, const struct vs_record *record)
 {
 	struct vs_replay_thread *thread;
-	int err;
+	int err = vs_replay_items_get_thread(replay, record->thread, &thread);
 
-	if (record->type == VS_RECORD_SEEN_BY) {
-		note_source(replay, &record->seen_by);
-		return 0;
-	}
-	err = vs_replay_items_get_thread(replay, record->thread, &thread);
 	if (err)
 		return err;
 	if (!replay->is_in_window && record->time_ns >= replay->from_ns)

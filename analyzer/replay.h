@@ -370,12 +370,13 @@ static inline bool vs_replay_is_pool_block(const struct vs_item *item)
 	return item->class == VS_ITEM_BLOCK && item->pool->owner != VS_POOL_DRIVER;
 }
 
-/* Whether a record is an event: has a time. */
+/* Whether a record is an event: something that the program did, not what is told about it. */
 static inline bool vs_replay_is_event(const struct vs_record *record)
 {
 	return record->type >= VS_RECORD_ALLOC && record->type != VS_RECORD_MODULE_END &&
-	       record->type != VS_RECORD_LOST && record->type != VS_RECORD_MEMORY_INFO &&
-	       record->type != VS_RECORD_MEMORY_OWN && record->type != VS_RECORD_MEMORY_HOLDER;
+	       record->type != VS_RECORD_LOST && record->type != VS_RECORD_SEEN_BY &&
+	       record->type != VS_RECORD_MEMORY_INFO && record->type != VS_RECORD_MEMORY_OWN &&
+	       record->type != VS_RECORD_MEMORY_HOLDER;
 }
 
 #endif

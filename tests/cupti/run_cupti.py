@@ -76,6 +76,9 @@ def stacks_begin_at_the_program():
 
 def report_says_it():
     _, stdout, _ = record(BYPASS, "pairs", "100")
+    result = run(VRAMSCOPE, "run", "--softgpu=8G", "--cupti", "-o", "u.vscope", "--", BYPASS,
+                 "pairs", "100")
+    check("vramscope: 401 events in u.vscope" in result.stderr, f"the launcher: {result.stderr}")
     text = analyze("report", "t.vscope")
     check(f"{get_hidden(stdout)} of 401 events of the driver were seen only by CUPTI" in text,
           f"the report says how many:\n{text}")
