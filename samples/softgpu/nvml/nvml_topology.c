@@ -172,12 +172,42 @@ nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned int l
 	return refuse_link(device, link, counterValue);
 }
 
+/* What could be on a fabric (Hopper and later) says that it is on none; XLA asks them all. */
+static nvmlReturn_t check_fabric(nvmlDevice_t device, const void *out)
+{
+	nvmlReturn_t result = sg_nvml_state_check(device, out);
+
+	if (result == NVML_SUCCESS && sg_config_get()->profile.cc < 90)
+		result = NVML_ERROR_NOT_SUPPORTED;
+	return result;
+}
+
 nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *gpuFabricInfo)
 {
-	return refuse_link(device, 0, gpuFabricInfo);
+	nvmlReturn_t result = check_fabric(device, gpuFabricInfo);
+
+	if (result != NVML_SUCCESS)
+		return result;
+	memset(gpuFabricInfo, 0, sizeof(*gpuFabricInfo));
+	gpuFabricInfo->state = NVML_GPU_FABRIC_STATE_NOT_SUPPORTED;
+	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV_t *gpuFabricInfo)
 {
-	return refuse_link(device, 0, gpuFabricInfo);
+	nvmlReturn_t result = check_fabric(device, gpuFabricInfo);
+	unsigned int version, size;
+
+	if (result != NVML_SUCCESS)
+		return result;
+	/* Its size is in the version: each is the one before it and more. */
+	version = gpuFabricInfo->version;
+	size = version & 0xffffff;
+	if (version >> 24 < 2 || size < sizeof(nvmlGpuFabricInfo_v2_t) ||
+	    size > sizeof(*gpuFabricInfo))
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	memset(gpuFabricInfo, 0, size);
+	gpuFabricInfo->version = version;
+	gpuFabricInfo->state = NVML_GPU_FABRIC_STATE_NOT_SUPPORTED;
+	return NVML_SUCCESS;
 }

@@ -490,6 +490,29 @@ static void test_devices_share_a_host_bridge_and_nothing_else(void **state)
 			 NVML_ERROR_NOT_SUPPORTED);
 }
 
+/* XLA of 2025 ends the program if a Hopper does not answer. */
+static void test_a_hopper_says_that_it_is_on_no_fabric(void **state)
+{
+	nvmlDevice_t device = sg_nvml_fixture_get_device(0);
+	nvmlGpuFabricInfoV_t info = {.version = nvmlGpuFabricInfo_v2, .state = 77, .cliqueId = 7};
+	nvmlGpuFabricInfo_t old = {.state = 77};
+
+	(void)state;
+	assert_int_equal(nvmlDeviceGetGpuFabricInfoV(device, &info), NVML_SUCCESS);
+	assert_int_equal(info.version, nvmlGpuFabricInfo_v2);
+	assert_int_equal(info.state, NVML_GPU_FABRIC_STATE_NOT_SUPPORTED);
+	assert_int_equal(info.cliqueId, 0);
+	assert_int_equal(nvmlDeviceGetGpuFabricInfo(device, &old), NVML_SUCCESS);
+	assert_int_equal(old.state, NVML_GPU_FABRIC_STATE_NOT_SUPPORTED);
+	info.version = 7;
+	assert_int_equal(nvmlDeviceGetGpuFabricInfoV(device, &info),
+			 NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+	info.version = 2u << 24 | 0xffff;
+	assert_int_equal(nvmlDeviceGetGpuFabricInfoV(device, &info),
+			 NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+	assert_int_equal(nvmlDeviceGetGpuFabricInfoV(device, NULL), NVML_ERROR_INVALID_ARGUMENT);
+}
+
 static void test_every_processor_is_near(void **state)
 {
 	unsigned long words[17];
@@ -584,6 +607,7 @@ int main(int argc, char **argv)
 		SG_NVML_FIXTURE_TEST(test_energy_never_goes_down),
 		SG_NVML_FIXTURE_TEST(test_modes_are_the_usual_ones),
 		SG_NVML_FIXTURE_TEST(test_devices_share_a_host_bridge_and_nothing_else),
+		SG_NVML_FIXTURE_TEST(test_a_hopper_says_that_it_is_on_no_fabric),
 		SG_NVML_FIXTURE_TEST(test_every_processor_is_near),
 		cmocka_unit_test(test_what_is_not_written_names_itself_once),
 		cmocka_unit_test(test_card_without_devices_wants_a_flag),

@@ -55,6 +55,15 @@ static void test_identity_is_the_card_s(void **state)
 	assert_int_equal(pci.pciDeviceId, 0x268410de);
 }
 
+static void test_what_is_no_hopper_knows_no_fabric(void **state)
+{
+	nvmlGpuFabricInfoV_t info = {.version = nvmlGpuFabricInfo_v2};
+
+	(void)state;
+	assert_int_equal(nvmlDeviceGetGpuFabricInfoV(sg_nvml_fixture_get_device(0), &info),
+			 NVML_ERROR_NOT_SUPPORTED);
+}
+
 static void test_sensors_are_the_card_s(void **state)
 {
 	nvmlDevice_t device = sg_nvml_fixture_get_device(0);
@@ -134,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SG_NVML_FIXTURE_TEST(test_total_is_that_of_nvidia_smi),
 		SG_NVML_FIXTURE_TEST(test_identity_is_the_card_s),
+		SG_NVML_FIXTURE_TEST(test_what_is_no_hopper_knows_no_fabric),
 		SG_NVML_FIXTURE_TEST(test_sensors_are_the_card_s),
 		SG_NVML_FIXTURE_TEST(test_error_counters_are_zero),
 		SG_NVML_FIXTURE_TEST(test_versions_follow_the_driver_s),
