@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "compose.h"
 #include "drain.h"
+#include "facts.h"
 #include "futex.h"
 #include "memory_info.h"
 #include "message.h"
@@ -96,6 +98,20 @@ static void start_clock(void)
 
 static void begin_in_child(void);
 
+/* What the launcher changed in the program, for whoever reads the trace. */
+static void tell_changes(void)
+{
+	char text[128];
+	struct vs_compose value;
+
+	if (!settings.jax_allocator[0])
+		return;
+	vs_compose_init(&value, text, sizeof(text));
+	vs_compose_add(&value, settings.jax_allocator);
+	vs_compose_add(&value, ", set by --jax-allocator: another than without vramscope");
+	vs_facts_add("jax.allocator", text);
+}
+
 static void start(int argc, char **argv, char **environment)
 {
 	vs_message_init();
@@ -105,6 +121,7 @@ static void start(int argc, char **argv, char **environment)
 	/* Without them stacks are not known; that is no reason to do without the rest. */
 	if (vs_stack_table_init())
 		settings.no_stacks = true;
+	tell_changes();
 	find_exe();
 	vs_thread_init();
 	vs_private_library_open(!settings.no_stacks);

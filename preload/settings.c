@@ -130,10 +130,12 @@ static void keep_variables(struct vs_settings *settings, char **environment)
 		"XLA_PYTHON_CLIENT_ALLOCATOR",
 		"XLA_PYTHON_CLIENT_PREALLOCATE",
 		"XLA_PYTHON_CLIENT_MEM_FRACTION",
+		"XLA_CLIENT_MEM_FRACTION",
 		"RANK",
 		"LOCAL_RANK",
 		"WORLD_SIZE",
 		"VRAMSCOPE_RUN",
+		"VRAMSCOPE_JAX_ALLOCATOR",
 	};
 	size_t nr = 0;
 
@@ -199,6 +201,8 @@ void vs_settings_read(struct vs_settings *settings, int argc, char **argv, char 
 		read_number(environment, "VRAMSCOPE_LOG_SIZE", 1, LOG_MAX, VS_SETTINGS_LOG_SIZE);
 	settings->meminfo_ms = (uint32_t)read_number(environment, "VRAMSCOPE_MEMINFO_WAIT", 0,
 						     600000, VS_SETTINGS_MEMINFO_MS);
+	copy_text(settings->jax_allocator, sizeof(settings->jax_allocator),
+		  find_value(environment, "VRAMSCOPE_JAX_ALLOCATOR"));
 	settings->no_stacks = is_on(environment, "VRAMSCOPE_NO_STACKS");
 	settings->free_stacks = is_on(environment, "VRAMSCOPE_FREE_STACKS");
 	settings->no_python = is_on(environment, "VRAMSCOPE_NO_PYTHON");

@@ -23,6 +23,7 @@
  *   VRAMSCOPE_MEMINFO_WAIT most milliseconds that anybody waits for NVML (memory_info.h)
  *   VRAMSCOPE_CHILDREN=no  only the first process (and what it becomes by exec)
  *   VRAMSCOPE_MAX_SIZE     bytes that the trace may become; then its oldest events go
+ *   VRAMSCOPE_JAX_ALLOCATOR  that the launcher chose for JAX; kept for the trace, as a fact
  *   VRAMSCOPE_LOG_SIZE     bytes that the log may become, where the disk is slow or full
  *
  * A switch (NO_..., FREE_STACKS) is on unless it is empty or 0.
@@ -33,7 +34,7 @@
 #define VS_SETTINGS_MEMINFO_MS  250
 
 /* Variables that change what an allocator does, ranks, and the run: kept for the trace. */
-#define VS_SETTINGS_NR_KEPT  16
+#define VS_SETTINGS_NR_KEPT  20
 #define VS_SETTINGS_KEPT_MAX 256
 
 struct vs_settings {
@@ -54,6 +55,7 @@ struct vs_settings {
 	uint32_t meminfo_ms; /* wait for NVML at most so long */
 	uint64_t max_size;   /* 0: no limit */
 	uint64_t log_size;
+	char jax_allocator[32]; /* empty: JAX has what it has without us */
 	bool no_stacks;
 	bool free_stacks;
 	bool no_python;

@@ -25,6 +25,9 @@
 /* Which `vramscope run` it belongs to: a name that all traces of one have in common. */
 #define VS_INFO_RUN VS_INFO_ENV_PREFIX "VRAMSCOPE_RUN"
 
+/* Which allocator the launcher chose for JAX: the program did not do what it does without. */
+#define VS_INFO_JAX_ALLOCATOR VS_INFO_ENV_PREFIX "VRAMSCOPE_JAX_ALLOCATOR"
+
 /*
  * The command's arguments in one value, so that any bytes survive: each is followed by a newline; a
  * newline inside is written \n, a backslash \\. Appends one argument at `out`, terminates, and

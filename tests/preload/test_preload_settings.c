@@ -187,6 +187,17 @@ static void test_a_program_without_a_name_has_one(void **state)
 	assert_string_equal(settings.command, "");
 }
 
+static void test_the_allocator_chosen_for_jax_is_kept(void **state)
+{
+	(void)state;
+	READ("VRAMSCOPE_JAX_ALLOCATOR=cuda_async", "XLA_CLIENT_MEM_FRACTION=.5");
+	assert_string_equal(settings.jax_allocator, "cuda_async");
+	assert_string_equal(settings.kept[0].name, "XLA_CLIENT_MEM_FRACTION");
+	assert_string_equal(settings.kept[1].name, "VRAMSCOPE_JAX_ALLOCATOR");
+	READ("PATH=/");
+	assert_string_equal(settings.jax_allocator, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_out_of_range_leave_the_default),
 		cmocka_unit_test(test_the_rank_comes_from_the_first_launcher_that_says_one),
 		cmocka_unit_test(test_variables_of_allocators_are_kept),
+		cmocka_unit_test(test_the_allocator_chosen_for_jax_is_kept),
 		cmocka_unit_test(test_children_no_is_passed_on_with_the_pid),
 		cmocka_unit_test(test_a_program_without_a_name_has_one),
 	};
