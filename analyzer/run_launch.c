@@ -12,8 +12,10 @@
 #include "record.h"
 #include "run_child.h"
 #include "run_environment.h"
+#include "run_jax.h"
 #include "run_output.h"
 #include "run_program.h"
+#include "run_python.h"
 #include "run_softgpu.h"
 
 #define LIBRARY       "libvramscope.so"
@@ -117,6 +119,8 @@ static int set_recorder_options(const struct vs_options *options)
 		status = set_switch(options, VS_RUN_NO_MEMINFO, "VRAMSCOPE_NO_MEMINFO");
 	if (!status)
 		status = set_switch(options, VS_RUN_NO_HOOKS, "VRAMSCOPE_NO_HOOKS");
+	if (!status && options->own[VS_RUN_JAX_ALLOCATOR])
+		status = vs_run_jax_set_up(options->command, options->own[VS_RUN_JAX_ALLOCATOR]);
 	return status;
 }
 
@@ -181,6 +185,8 @@ static int prepare(const struct vs_options *options, char program[PATH_MAX])
 		return fail_command(status, options->traces[0], reason);
 	if (options->own[VS_RUN_CARD])
 		status = vs_run_softgpu_set_up(&asker, libdir, options->own[VS_RUN_CARD], program);
+	if (!status && !options->own[VS_RUN_NO_PYTHON_HOOK] && !options->own[VS_RUN_NO_POOLS])
+		status = vs_run_python_set_up(libdir);
 	if (!status)
 		status = vs_run_output_set_up(&output);
 	if (!status && options->own[VS_RUN_CUPTI])

@@ -24,6 +24,8 @@ enum vs_run_own {
 	VS_RUN_NO_MEMINFO,
 	VS_RUN_NO_HOOKS,
 	VS_RUN_CUPTI,
+	VS_RUN_NO_PYTHON_HOOK,
+	VS_RUN_JAX_ALLOCATOR,
 	VS_RUN_MAX_SIZE,
 	VS_RUN_CHILDREN,
 	VS_RUN_NR_OWN
@@ -52,6 +54,13 @@ enum vs_run_own {
 	[VS_RUN_CUPTI] = {"cupti", 0, NULL,                                                       \
 			  "let CUPTI tell of calls that get past the hooks, too; slower, and\n"   \
 			  "only while no other tool has it"},                                     \
+	[VS_RUN_NO_PYTHON_HOOK] = {"no-python-hook", 0, NULL,                                     \
+				   "leave PYTHONPATH alone: no blocks of CuPy and RMM"},          \
+	[VS_RUN_JAX_ALLOCATOR] = {"jax-allocator", 0, "[=NAME]",                                  \
+				  "let JAX allocate by cuda_async (or platform, bfc, vmm, "       \
+				  "default),\n"                                                   \
+				  "so that each of its buffers is seen; this changes what the\n"  \
+				  "program does, and the trace says so"},                         \
 	[VS_RUN_MAX_SIZE] = {"max-size", 0, "SIZE",                                               \
 			     "keep each trace below about SIZE (64M, 2G; at least 1M): what is\n" \
 			     "alive and the newest events stay, the oldest go"},                  \

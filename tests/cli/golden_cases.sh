@@ -66,6 +66,7 @@ case_usage_errors() {
 	v run --stack-depth 513 true
 	v run --stack-depth=ten true
 	v run --children=maybe true
+	v run --jax-allocator=jemalloc true
 	v run -o
 	v run -o '' true
 	v run -o '%d.vscope' true
