@@ -1,5 +1,6 @@
 #include "command.h"
 #include "framework.h"
+#include "framework_jax.h"
 #include "report_json.h"
 #include "report_text.h"
 #include "sources_report.h"
@@ -16,6 +17,7 @@ static int tell_text(struct vs_story *story, const struct vs_device_state *state
 	err = vs_report_text_put_failures(story, state);
 	if (err)
 		return err;
+	vs_framework_jax_put_text(story, state->device);
 	vs_report_text_put_where(story, state);
 	vs_sources_report_put_hint(story, state);
 	err = vs_report_text_put_peak(story, state->device, top);
@@ -47,6 +49,7 @@ static int tell_json(struct vs_story *story, const struct vs_device_state *state
 	if (err)
 		return err;
 	vs_report_json_put_worst(story, state->device);
+	vs_framework_jax_put_json(story, state->device);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dryrun_json.h"
 #include "framework.h"
+#include "framework_jax.h"
 #include "info.h"
 #include "report_text.h"
 
@@ -33,6 +34,11 @@ uint64_t vs_dryrun_get_left(const struct vs_dryrun *dryrun, const struct vs_dryr
 	uint64_t taken = vs_dryrun_get_context(dryrun, card) + card->peak_reserved;
 
 	return taken < card->total_size ? card->total_size - taken : 0;
+}
+
+bool vs_dryrun_has_hint(const struct vs_dryrun *dryrun)
+{
+	return !dryrun->nr_cards && dryrun->notes->jax_wants_file;
 }
 
 /* ---- Gathering ------------------------------------------------------------------------------ */
@@ -173,6 +179,7 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 	if (err)
 		return err;
 	err = vs_report_text_put_failures(story, &state);
+	vs_framework_jax_put_text(story, device);
 	if (!err)
 		err = vs_report_text_put_peak(story, device, vs_story_get_top(story, TOP));
 	vs_device_state_fini(&state);
@@ -182,8 +189,11 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 static int tell_trace(struct vs_story *story)
 {
 	struct vs_dryrun *dryrun = story->context;
+	struct vs_framework_jax jax;
 	int err = find_first_failure(story);
 
+	if (vs_framework_jax_find(story, &jax))
+		dryrun->hides_failures |= jax.is_hidden;
 	dryrun->traces[dryrun->nr_traces].is_cut = story->state.nr_lost || story->state.nr_dropped;
 	if (!err)
 		err = add_words(story);

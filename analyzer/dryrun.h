@@ -19,7 +19,7 @@ enum vs_dryrun_verdict {
 	VS_DRYRUN_FITS,    /* it ended well, and no request failed for good */
 	VS_DRYRUN_TOO_BIG, /* it ran out of memory, and did not end well */
 	VS_DRYRUN_WENT_ON, /* it ran out of memory, and ended well nevertheless */
-	VS_DRYRUN_FAILED,  /* it did not end well, and not for want of memory */
+	VS_DRYRUN_FAILED,  /* it did not end well, and not for want of memory as far as is seen */
 	VS_DRYRUN_NO_GPU,  /* it ended well and never used one */
 	VS_DRYRUN_UNKNOWN, /* there is no trace to tell from, or it is not whole */
 };
@@ -79,6 +79,7 @@ struct vs_dryrun {
 	struct vs_dryrun_words settings;
 	struct vs_dryrun_words facts;
 	struct vs_dryrun_failure first;
+	bool hides_failures; /* JAX's own allocator may have run out: the trace does not tell */
 	enum vs_dryrun_verdict verdict;
 };
 
@@ -90,6 +91,9 @@ VS_MUST_CHECK int vs_dryrun_init(struct vs_dryrun *dryrun, const struct vs_optio
 				 const struct vs_run_notes *notes, int wait_status, char **paths,
 				 struct vs_json *json);
 void vs_dryrun_fini(struct vs_dryrun *dryrun);
+
+/* It used no GPU, and the likely reason is that JAX did not look for one (docs/dry-run.md). */
+bool vs_dryrun_has_hint(const struct vs_dryrun *dryrun);
 
 /* "fits", "does-not-fit", ... */
 const char *vs_dryrun_get_name(enum vs_dryrun_verdict verdict);

@@ -137,6 +137,12 @@ static void put_lists(const struct vs_dryrun *dryrun, struct vs_json *json)
 
 	put_words(json, "facts", &dryrun->facts);
 	put_words(json, "settings", &dryrun->settings);
+	vs_json_begin_array(json, "hints");
+	if (vs_dryrun_has_hint(dryrun))
+		vs_json_put_text(json, NULL, "jax-device-file");
+	if (dryrun->hides_failures)
+		vs_json_put_text(json, NULL, "jax-allocator-hidden");
+	vs_json_end_array(json);
 	vs_json_begin_array(json, "sizes_not_real");
 	for (i = 0; i < notes->nr_sizes; i++) {
 		vs_json_begin_object(json, NULL);

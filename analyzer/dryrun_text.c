@@ -100,7 +100,11 @@ static void put_verdict(const struct vs_dryrun *dryrun, const struct vs_text_sty
 		vs_text_mark(&line, VS_TEXT_ALARM);
 		vs_text_add(&line, ": the program ");
 		add_ending(&line, dryrun->wait_status);
-		vs_text_add(&line, ", and not for want of memory; %s",
+		vs_text_add(&line, ", %s; %s",
+			    dryrun->hides_failures
+				    ? "and whether for want of memory is hidden in JAX's allocator "
+				      "(--jax-allocator shows it)"
+				    : "and not for want of memory",
 			    dryrun->nr_cards ? "numbers are those until then"
 					     : "it had not used a GPU by then");
 		break;
@@ -239,11 +243,27 @@ static void put_not_real(const struct vs_dryrun *dryrun, const struct vs_text_st
 	}
 }
 
+static void put_hint(const struct vs_dryrun *dryrun, const struct vs_text_style *style)
+{
+	struct vs_text_line line = {0};
+
+	if (!vs_dryrun_has_hint(dryrun))
+		return;
+	add_heading(&line, "HINT");
+	vs_text_add(
+		&line,
+		"the program imported JAX, which looks for a GPU only if there is a file "
+		"/dev/nvidia0, /dev/nvidiactl or /dev/dxg; there is none here. What can be done: "
+		"docs/dry-run.md, \"JAX\"");
+	vs_text_put_whole(style, &line, COLUMN);
+}
+
 void vs_dryrun_text_put(const struct vs_dryrun *dryrun, const struct vs_text_style *style)
 {
 	size_t i;
 
 	put_verdict(dryrun, style);
+	put_hint(dryrun, style);
 	put_cards(dryrun, style);
 	put_profile(dryrun, style);
 	put_versions(&dryrun->facts, style);

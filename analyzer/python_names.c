@@ -64,3 +64,11 @@ bool vs_python_names_is_library(const struct vs_symbol *symbol)
 	       has_part(path, "/lib/python3") || has_part(path, "/lib64/python3") ||
 	       !strncmp(path, "<frozen ", 8);
 }
+
+bool vs_python_names_is_hook(const struct vs_symbol *symbol)
+{
+	static const char name[] = "/vramscope_imports.py";
+	size_t size = symbol->file ? strlen(symbol->file) : 0;
+
+	return size >= strlen(name) && !strcmp(symbol->file + size - strlen(name), name);
+}

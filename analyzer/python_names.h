@@ -16,4 +16,7 @@ void vs_python_names_resolve(const struct vs_definitions *definitions, uint64_t 
 /* Python that is not the user's own: the interpreter's library, and installed packages. */
 bool vs_python_names_is_library(const struct vs_symbol *symbol);
 
+/* Our own callbacks (preload/import_hook): they report somebody else's request. */
+bool vs_python_names_is_hook(const struct vs_symbol *symbol);
+
 #endif

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "composition_report.h"
+#include "framework_jax.h"
 #include "site_order.h"
 #include "units.h"
 #include "why_text.h"
@@ -400,6 +401,7 @@ void vs_report_text_put_fragmentation(struct vs_story *story, const struct vs_re
 		vs_measure_fragmentation_get_worst(&story->analysis.fragmentation, device);
 	const struct vs_replay *replay = story->analysis.replay;
 	struct vs_text_line line = {0};
+	struct vs_framework_jax jax;
 	bool has_pool = false;
 	char time[VS_UNITS_MAX], a[VS_UNITS_MAX], b[VS_UNITS_MAX];
 	size_t i;
@@ -414,6 +416,8 @@ void vs_report_text_put_fragmentation(struct vs_story *story, const struct vs_re
 			    vs_units_put_bytes(b, worst->total_bytes - worst->largest_bytes));
 	else if (has_pool)
 		vs_text_add(&line, "none: no pool ever had two holes");
+	else if (vs_framework_jax_find(story, &jax) && jax.is_hidden)
+		vs_text_add(&line, "not known: holes inside JAX's allocator are hidden");
 	else if (replay->nr_pools)
 		vs_text_add(&line, "not known: of the driver's own pools no holes are told");
 	else

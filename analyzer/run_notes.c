@@ -126,6 +126,8 @@ int vs_run_notes_read(struct vs_run_notes *notes)
 			err = add_size(notes, name, bytes);
 		else if (sscanf(line, "missing %63s", name) == 1)
 			err = add_missing(notes, name);
+		else if (!strcmp(line, "hint jax-device-file"))
+			notes->jax_wants_file = true;
 	}
 	fclose(file);
 	return err;

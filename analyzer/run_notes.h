@@ -10,7 +10,8 @@
 
 /*
  * What the simulated GPU writes down while a program runs on it (docs/softgpu.md, "Notes"): the
- * card it described, sizes it made up, functions it does not have.
+ * card it described, sizes it made up, functions it does not have. The import hook of Python adds a
+ * hint.
  */
 struct vs_run_notes_size {
 	char name[64];
@@ -35,6 +36,7 @@ struct vs_run_notes {
 	size_t nr_sizes;
 	char (*missing)[64]; /* the same */
 	size_t nr_missing;
+	bool jax_wants_file; /* JAX was imported, and looks for a GPU only where a device file is */
 };
 
 /* Makes the file and names it in the environment of the program. Without one, nothing is known. */

@@ -294,7 +294,10 @@ static int collect_python(struct vs_site_names *names, const struct vs_site *sit
 		if (nr < 0)
 			return nr;
 		for (k = 0; k < nr; k++) {
-			if (frames[k].kind == VS_SYMBOL_PYTHON) {
+			if (frames[k].kind == VS_SYMBOL_PYTHON &&
+			    vs_python_names_is_hook(&frames[k])) {
+				continue;
+			} else if (frames[k].kind == VS_SYMBOL_PYTHON) {
 				show_python(line, &frames[k]);
 			} else if (frames[k].kind == VS_SYMBOL_OP) {
 				snprintf(line->step, sizeof(line->step), "%s%s%s%s",

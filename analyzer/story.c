@@ -318,6 +318,13 @@ static void put_notes(const struct vs_story *story)
 	struct vs_text_line line = {0};
 	char number[VS_UNITS_MAX], time[VS_UNITS_MAX];
 
+	if (vs_reader_get_info(story->reader, VS_INFO_JAX_ALLOCATOR)) {
+		vs_text_add(&line,
+			    "  note: --jax-allocator=%s: JAX took memory otherwise than it does "
+			    "without",
+			    vs_reader_get_info(story->reader, VS_INFO_JAX_ALLOCATOR));
+		vs_text_put(&story->style, &line);
+	}
 	if (story->state.nr_dropped) {
 		vs_text_add(&line,
 			    "  note: %s events before %s were dropped (--max-size): what was alive "
@@ -482,6 +489,8 @@ void vs_story_put_json_trace(struct vs_story *story)
 	vs_json_put_bool(json, "damaged", story->state.is_damaged);
 	vs_json_put_bool(json, "running", story->state.is_running);
 	vs_json_put_bool(json, "simulated", is_simulated(story));
+	vs_json_put_text(json, "jax_allocator",
+			 vs_reader_get_info(story->reader, VS_INFO_JAX_ALLOCATOR));
 	vs_json_put_number(json, "overlaps", counters->nr_overlaps);
 	vs_json_put_number(json, "orphan_blocks", counters->nr_orphan_blocks);
 	vs_json_put_number(json, "unmatched_frees", counters->nr_unmatched_frees);

@@ -27,6 +27,8 @@ void script_trace_write(const struct script *script, const char *path,
 	check(path, fd < 0 ? -VS_ERR_IO : vs_writer_create(&writer, fd, &zlib));
 	if (trace->command)
 		check(path, vs_writer_add_info(writer, VS_INFO_COMMAND, trace->command));
+	for (i = 0; i < sizeof(trace->info) / sizeof(trace->info[0]) && trace->info[i]; i += 2)
+		check(path, vs_writer_add_info(writer, trace->info[i], trace->info[i + 1]));
 	for (i = 0; i < script->nr_records; i++) {
 		if (vs_writer_is_full(writer))
 			check(path, vs_writer_flush(writer));

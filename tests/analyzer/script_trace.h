@@ -6,6 +6,7 @@
 
 struct script_trace {
 	const char *command; /* as INFO has it, "train\n--fast\n"; NULL: not said */
+	const char *info[8]; /* more of INFO: key, value, key, value */
 	uint64_t nr_lost;
 	bool is_cut; /* without an END block: the program did not end in order */
 };

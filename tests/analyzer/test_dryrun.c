@@ -236,6 +236,35 @@ static void test_json_has_all_of_it(void **state)
 	json_check_value(text, "first_oom", "null");
 }
 
+static void test_jax_without_a_device_file_is_a_hint_where_no_gpu_was_used(void **state)
+{
+	struct vs_run_notes hinted = notes;
+	struct vs_dryrun dryrun = make(VS_DRYRUN_NO_GPU, 0, 0);
+
+	(void)state;
+	assert_null(strstr(tell(&dryrun, false), "HINT"));
+	assert_null(strstr(tell(&dryrun, true), "jax-device-file"));
+	hinted.jax_wants_file = true;
+	dryrun.notes = &hinted;
+	assert_non_null(strstr(tell(&dryrun, false), "\nHINT          the program imported JAX"));
+	assert_non_null(strstr(tell(&dryrun, true), "\"jax-device-file\""));
+	dryrun = make(VS_DRYRUN_FITS, 1, 0);
+	dryrun.notes = &hinted;
+	assert_null(strstr(tell(&dryrun, false), "HINT"));
+}
+
+static void test_a_failure_that_jax_may_hide_is_not_called_another(void **state)
+{
+	struct vs_dryrun dryrun = make(VS_DRYRUN_FAILED, 1, STATUS1);
+
+	(void)state;
+	assert_non_null(strstr(tell(&dryrun, false), "and not for want of memory"));
+	dryrun.hides_failures = true;
+	assert_null(strstr(tell(&dryrun, false), "and not for want of memory"));
+	assert_non_null(strstr(tell(&dryrun, false), "hidden in JAX's allocator"));
+	assert_non_null(strstr(tell(&dryrun, true), "\"jax-allocator-hidden\""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +274,8 @@ int main(void)
 		cmocka_unit_test(test_text_tells_what_is_left),
 		cmocka_unit_test(test_text_names_each_verdict),
 		cmocka_unit_test(test_json_has_all_of_it),
+		cmocka_unit_test(test_jax_without_a_device_file_is_a_hint_where_no_gpu_was_used),
+		cmocka_unit_test(test_a_failure_that_jax_may_hide_is_not_called_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,20 @@ static void test_installed_python_is_not_the_users_own(void **state)
 	assert_false(is_library(NULL));
 }
 
+static void test_our_own_callbacks_are_known(void **state)
+{
+	struct vs_symbol symbol = {.file = "/opt/lib/vramscope/python/vramscope_imports.py"};
+
+	(void)state;
+	assert_true(vs_python_names_is_hook(&symbol));
+	symbol.file = "/data/me/not_vramscope_imports.py";
+	assert_false(vs_python_names_is_hook(&symbol));
+	symbol.file = "x.py";
+	assert_false(vs_python_names_is_hook(&symbol));
+	symbol.file = NULL;
+	assert_false(vs_python_names_is_hook(&symbol));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +116,7 @@ int main(void)
 		cmocka_unit_test(test_code_that_is_not_known_says_so),
 		cmocka_unit_test(test_links_say_whose_work_it_was),
 		cmocka_unit_test(test_installed_python_is_not_the_users_own),
+		cmocka_unit_test(test_our_own_callbacks_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,17 @@ static void test_folder_that_cannot_be_written_gives_no_notes(void **state)
 	vs_run_notes_close(&none);
 }
 
+static void test_hint_of_the_import_hook_is_read(void **state)
+{
+	(void)state;
+	write_notes("hint something-new\n");
+	assert_int_equal(vs_run_notes_read(&notes), 0);
+	assert_false(notes.jax_wants_file);
+	write_notes("hint jax-device-file\n");
+	assert_int_equal(vs_run_notes_read(&notes), 0);
+	assert_true(notes.jax_wants_file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +128,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_card_is_read, enter, leave),
 		cmocka_unit_test_setup_teardown(test_each_name_is_there_once, enter, leave),
 		cmocka_unit_test_setup_teardown(test_what_is_no_note_is_left_out, enter, leave),
+		cmocka_unit_test_setup_teardown(test_hint_of_the_import_hook_is_read, enter, leave),
 		cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_written_gives_no_notes,
 						enter, leave),
 	};
