@@ -1,6 +1,6 @@
 """Runs real frameworks on softgpu: wheels from PyPI, small training programs, stand-ins for the rest.
 
-usage: run.py --stage DIR --work DIR [--write FILE] [torch|tensorflow|jax]...
+usage: run.py --stage DIR --work DIR [--write FILE] [torch|tensorflow|jax|cupy|rmm]...
 
 Each release of releases.py is installed into a folder of its own below --work, once, without any
 nvidia-* package, and every program of samples/FRAMEWORK runs in it through softgpu-run. Then again
@@ -10,7 +10,8 @@ program when they are loaded: the stand-ins must be in front of those.
 PyTorch's programs run once more under `vramscope run`: recorded.py compares the trace with torch's own
 books, beside.py looks whether torch goes on as if we were not there.
 Last, the stacks of PyTorch's blocks are compared with those that it recorded itself (stacks.py), and
-TensorFlow's chunks with its own numbers (tf_books.py).
+TensorFlow's chunks with its own numbers (tf_books.py), and so is JAX's memory (jax_books.py).
+CuPy and RMM, which do not run on softgpu, are imported, and their callbacks driven (checked.py).
 
 A framework that cannot be had here is skipped, aloud. What ran is written into --write.
 """
@@ -22,7 +23,9 @@ import sys
 import time
 
 import beside
+import checked
 import fake_nvidia
+import jax_books
 import recorded
 import releases
 import stacks
@@ -146,6 +149,14 @@ def compare_books(release, options):
                             os.path.join(options.work, "recorded"))
 
 
+def compare_jax(release, options):
+    """(the number of failures, what goes into the table)"""
+    if release.framework != "jax":
+        return 0, ""
+    return jax_books.compare(install(release, options.work), options.stage,
+                             os.path.join(options.work, "recorded"))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--stage", required=True)
@@ -155,7 +166,7 @@ def main():
     parser.add_argument("frameworks", nargs="*")
     options = parser.parse_args()
     options.stage, options.work = os.path.abspath(options.stage), os.path.abspath(options.work)
-    known = sorted({release.framework for release in releases.RELEASES})
+    known = sorted({release.framework for release in releases.RELEASES + releases.CHECKED})
     if not set(options.frameworks) <= set(known):
         parser.error(f"frameworks are {', '.join(known)}")
     os.makedirs(options.work, exist_ok=True)
@@ -170,9 +181,13 @@ def main():
             continue
         failures += report(release, results, seconds) + report_recorded(release, *books)
         failures += compare_stacks(release, options) + compare_books(release, options)
-        ran.append((release, results))
-    if options.write and ran:
-        table.write(options.write, ran)
+        wrong, more = compare_jax(release, options)
+        failures += wrong
+        ran.append((release, results, more))
+    looked_at = checked.run(options.frameworks, options.stage, options.work)
+    failures += sum(wrong is not None for _, wrong in looked_at)
+    if options.write and (ran or looked_at):
+        table.write(options.write, ran, looked_at)
     sys.exit(1 if failures else 0)
 
 
