@@ -206,7 +206,7 @@ def run(venv, stage, work, mode, version):
 
 WHAT = {"buffers": "each buffer: bytes in use, peak, number, largest",
         "pool": "the pool: bytes held, peak",
-        "nothing": "JAX keeps no books"}
+        "nothing": "no memory numbers: JAX keeps no books; only that, and our labels"}
 
 
 def compare(venv, stage, work):
