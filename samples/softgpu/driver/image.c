@@ -9,6 +9,7 @@
 #define FAT_MAGIC     0xba55ed50u
 
 /* No device has as much memory: more is a broken image, and sums stay far from overflow. */
+#define MAX_ALIGNMENT      512 /* of what is taken from the device at once */
 #define MAX_VARIABLES_SIZE ((size_t)1 << 44)
 
 /* Header of a fat binary: magic, u16 version, u16 header size, u64 size of all entries. */
@@ -70,11 +71,21 @@ bool sg_image_add_kernel(struct sg_image *image, const char *name, size_t length
 	return sg_name_table_add(&image->kernels, name, length) != SG_NAME_TABLE_NONE;
 }
 
-/* Place it behind the others of its kind, as aligned as any type wants it. */
+/* The alignment that it asks for, if that is more than any type wants. */
+static size_t get_alignment(const struct sg_image_variable *variable)
+{
+	size_t least = variable->size >= 256 ? 256 : 16, wanted = variable->alignment;
+
+	if (wanted & (wanted - 1) || wanted > MAX_ALIGNMENT)
+		return least;
+	return wanted > least ? wanted : least;
+}
+
+/* Place it behind the others of its kind. */
 static bool place(struct sg_image *image, struct sg_image_variable *variable)
 {
 	size_t *end = variable->is_managed ? &image->managed_size : &image->device_size;
-	size_t alignment = variable->size >= 256 ? 256 : 16;
+	size_t alignment = get_alignment(variable);
 
 	variable->offset = (*end + alignment - 1) & ~(alignment - 1);
 	if (variable->size > MAX_VARIABLES_SIZE - variable->offset)

@@ -19,7 +19,8 @@
  */
 struct sg_image_variable {
 	size_t size;
-	size_t offset;             /* in the block of all variables of that kind, see below */
+	size_t alignment; /* that the image asks for; 0: none, anything but a power of two: none */
+	size_t offset;    /* in the block of all variables of that kind, see below */
 	const unsigned char *data; /* init_size bytes; the rest is zero */
 	size_t init_size;
 	bool is_managed;

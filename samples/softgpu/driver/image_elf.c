@@ -187,12 +187,21 @@ const char *sg_image_elf_get_kernel(const struct sg_image_elf *elf, size_t index
 	return elf->symbol_names + symbol.st_name;
 }
 
+/* What it may rest on: that of its section, and of its place in there. */
+static size_t get_alignment(const Elf64_Sym *symbol, const Elf64_Shdr *section)
+{
+	size_t place = symbol->st_value & (~symbol->st_value + 1);
+
+	return place && place < section->sh_addralign ? place : section->sh_addralign;
+}
+
 static CUresult add_variable(struct sg_image *image, struct sg_image_elf *elf, const char *name,
 			     size_t length, const Elf64_Sym *symbol, const Elf64_Shdr *section,
 			     bool has_bytes)
 {
 	struct sg_image_variable variable = {
 		.size = symbol->st_size,
+		.alignment = get_alignment(symbol, section),
 		.is_managed = symbol->st_other & OTHER_MANAGED,
 	};
 

@@ -29,6 +29,7 @@ struct initialiser {
 struct declaration {
 	size_t element_size;
 	size_t nr_elements; /* of a value: 4 in ".v4" */
+	size_t alignment;
 	bool is_float;
 	bool is_managed;
 };
@@ -295,7 +296,8 @@ static bool read_dimensions(struct cursor *cursor, size_t *count)
 static CUresult read_declarator(struct sg_image *image, struct cursor *cursor,
 				const struct token *name, const struct declaration *declaration)
 {
-	struct sg_image_variable variable = {.is_managed = declaration->is_managed};
+	struct sg_image_variable variable = {.alignment = declaration->alignment,
+					     .is_managed = declaration->is_managed};
 	struct initialiser init = {0};
 	struct cursor before;
 	size_t count;
@@ -325,7 +327,11 @@ static void read_modifier(struct cursor *cursor, const struct token *token,
 			  struct declaration *declaration)
 {
 	if (is_token(token, ".align")) {
-		next_token(cursor);
+		struct token number = next_token(cursor);
+
+		if (number.kind == 'w' && number.length <= 20)
+			declaration->alignment =
+				parse_number(&number, &(struct declaration){.element_size = 8});
 	} else if (is_token(token, ".v2") || is_token(token, ".v4") || is_token(token, ".v8")) {
 		declaration->nr_elements = (size_t)(token->text[2] - '0');
 	} else if (is_token(token, ".attribute")) {

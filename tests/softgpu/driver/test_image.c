@@ -336,6 +336,7 @@ static const char ptx[] =
 	".global .u64 address = generic(counter);\n"
 	".global .attribute(.managed) .align 4 .u32 managed = 5;\n"
 	".weak .global .align 1 .b8 one, two[2];\n"
+	".global .align 128 .b8 aligned[4] = {9};\n"
 	".visible .entry first(\n\t.param .u64 .ptr .global .align 16 first_param_0\n)\n"
 	".maxntid 256, 1, 1\n{\n\t.reg .b32 %r<3>;\n\t{ // nested\n\t.global .u32 hidden;\n\t}\n"
 	"\tret;\n}\n"
@@ -383,6 +384,8 @@ static void test_ptx_has_entries_and_variables(void **state)
 	assert_true(sg_image_find_variable(image, "managed")->is_managed);
 	expect_variable(image, "one", 1, NULL, 0);
 	expect_variable(image, "two", 2, NULL, 0);
+	expect_variable(image, "aligned", 4, "\11", 1);
+	assert_int_equal(sg_image_find_variable(image, "aligned")->offset % 128, 0);
 	assert_null(sg_image_find_variable(image, "elsewhere"));
 	assert_null(sg_image_find_variable(image, "hidden"));
 	sg_image_close(image);
