@@ -16,6 +16,7 @@ struct open_failure {
 	struct vs_failure_group *group;
 	struct vs_failure failure;
 	bool is_final; /* decided: an out-of-memory, unless a pool takes it over */
+	bool is_pools; /* asked for by a framework's pool, in the middle of a request to it */
 };
 
 struct failure_thread {
@@ -113,6 +114,15 @@ static void add_oom(struct vs_failure_group *group, const struct vs_failure *fai
 		group->last_oom = *failure;
 }
 
+/* Nothing more is known of it. Whether a pool's own request failed is for the pool to say. */
+static void settle(const struct open_failure *open)
+{
+	if (open->is_pools)
+		open->group->nr_recovered++;
+	else
+		add_oom(open->group, &open->failure);
+}
+
 /* The thread's undecided request for this kind and device: at most one. */
 static struct open_failure *find_pending(struct failure_thread *thread,
 					 const struct vs_replay_device *device,
@@ -142,7 +152,7 @@ static int add_open(struct failure_thread *thread, const struct open_failure *op
 	int err;
 
 	if (thread->nr_open == MAX_RECENT) {
-		add_oom(thread->open[0].group, &thread->open[0].failure);
+		settle(&thread->open[0]);
 		drop(thread, &thread->open[0]);
 	}
 	err = VS_GROW(thread->open, thread->open_capacity, thread->nr_open + 1);
@@ -156,7 +166,7 @@ static int on_alloc_failed(struct vs_failures *failures, struct failure_thread *
 {
 	const struct vs_alloc_failed *failed = &record->alloc_failed;
 	const struct vs_replay_device *device = vs_replay_get_device(replay, failed->device);
-	const struct vs_replay_pool *pool = vs_replay_get_driver_pool(replay, failed);
+	const struct vs_replay_pool *pool = vs_replay_get_driver_pool(replay, failed), *asker;
 	const struct vs_site *site = vs_definitions_get_site(&replay->definitions, failed->stack);
 	struct open_failure *pending, open = {0};
 	bool is_told = failed->total_size;
@@ -175,6 +185,8 @@ static int on_alloc_failed(struct vs_failures *failures, struct failure_thread *
 	if (err)
 		return err;
 	open.group->api = failed->api;
+	asker = vs_replay_get_pool(replay, failed->pool);
+	open.is_pools = asker && asker->owner == VS_POOL_FRAMEWORK;
 	open.failure = (struct vs_failure){.at = vs_instant_now(replay, record->thread),
 					   .size = failed->size,
 					   .free_size = is_told ? failed->free_size : 0,
@@ -254,7 +266,7 @@ static void absorb(struct failure_thread *thread, const struct vs_replay_device 
 		struct open_failure *open = &thread->open[i];
 
 		if (open->group->device != device) {
-			add_oom(open->group, &open->failure);
+			settle(open);
 			continue;
 		}
 		open->group->nr_absorbed++;
@@ -306,8 +318,8 @@ static void on_block_alloc(struct failure_thread *thread)
 	size_t i, kept = 0;
 
 	for (i = 0; i < thread->nr_open; i++) {
-		if (thread->open[i].is_final)
-			add_oom(thread->open[i].group, &thread->open[i].failure);
+		if (thread->open[i].is_final || thread->open[i].is_pools)
+			settle(&thread->open[i]);
 		else
 			thread->open[kept++] = thread->open[i];
 	}
@@ -371,7 +383,7 @@ static int on_end(struct vs_observer *observer, const struct vs_replay *replay)
 	(void)replay;
 	while ((thread = vs_id_map_next(&failures->threads, &slot)))
 		for (i = 0; i < thread->nr_open; i++)
-			add_oom(thread->open[i].group, &thread->open[i].failure);
+			settle(&thread->open[i]);
 	return 0;
 }
 

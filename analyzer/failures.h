@@ -9,7 +9,8 @@
  * of one thread for one kind and device are looked at in order. A failed one is recovered if the
  * next one asks for the same size and succeeds, repeated if that fails again, otherwise final: an
  * out-of-memory. A pool's own report is an out-of-memory, and driver failures under it (since the
- * thread's latest request to a pool) are part of it.
+ * thread's latest request to a pool) are part of it. A driver failure that names the pool it was
+ * asked by is none by itself: recovered, if the pool reports nothing.
  */
 struct vs_failure {
 	struct vs_instant at;

@@ -11,6 +11,7 @@
 
 #include "record.h"
 #include "run_child.h"
+#include "run_dumps.h"
 #include "run_environment.h"
 #include "run_jax.h"
 #include "run_output.h"
@@ -219,10 +220,13 @@ int vs_run_launch_find_libdir(char libdir[PATH_MAX])
 int vs_run_launch_do(struct vs_run_launch *launch, const struct vs_options *options)
 {
 	struct vs_run_child child;
+	struct vs_run_dumps dumps;
 	char program[PATH_MAX];
 	int status, error;
 
 	status = prepare(options, program);
+	if (!status)
+		status = vs_run_dumps_set_up(&dumps);
 	if (status)
 		return status;
 	vs_run_traces_open(&launch->traces);
@@ -230,6 +234,7 @@ int vs_run_launch_do(struct vs_run_launch *launch, const struct vs_options *opti
 	error = vs_run_child_start(&child, program, options->traces);
 	if (error) {
 		vs_run_traces_close(&launch->traces);
+		vs_run_dumps_clean_up(&dumps);
 		return fail_command(error == ENOENT ? VS_RUN_NOT_FOUND : VS_RUN_NOT_EXECUTABLE,
 				    options->traces[0],
 				    /* The file itself was found. */
@@ -237,5 +242,6 @@ int vs_run_launch_do(struct vs_run_launch *launch, const struct vs_options *opti
 						    : strerror(error));
 	}
 	launch->wait_status = vs_run_child_wait(&child);
+	vs_run_dumps_clean_up(&dumps);
 	return 0;
 }

@@ -13,8 +13,10 @@
 #include "behind.h"
 #include "guard.h"
 #include "lifecycle.h"
+#include "pool_request.h"
 #include "recorder.h"
 #include "tensorflow_allocators.h"
+#include "tensorflow_dump.h"
 #include "tensorflow_op.h"
 
 #define EXPORT  __attribute__((visibility("default")))
@@ -25,7 +27,18 @@ struct attributes {
 	bool retry_on_failure; /* false: whoever asks can do without */
 };
 
+/* tsl::BFCAllocator::Options; only its beginning. */
+struct options {
+	bool can_grow; /* false: all that it may take is taken at once */
+};
+
 /* ---- What happens to a chunk ----------------------------------------------------------------- */
+
+/* The device that the thread took memory from since then, VS_NO_DEVICE: from none. */
+static uint32_t get_device(const struct vs_thread *self, uint64_t nr_events_before)
+{
+	return vs_guard_count_events() != nr_events_before ? self->last_device : VS_NO_DEVICE;
+}
 
 static __attribute__((noinline)) void add_chunk(void *allocator, const void *address, uint64_t size,
 						uint64_t nr_events_before, const void *frame)
@@ -35,12 +48,27 @@ static __attribute__((noinline)) void add_chunk(void *allocator, const void *add
 
 	if (!self)
 		return;
-	pool = vs_tensorflow_allocators_get_pool(self, allocator, nr_events_before);
+	pool = vs_tensorflow_allocators_get_pool(self, allocator,
+						 get_device(self, nr_events_before));
 	self->label = vs_tensorflow_op_get(self);
 	if (pool != VS_NO_ID)
 		vs_recorder_add_block(self, pool, (uintptr_t)address, size);
 	self->label = 0;
 	vs_guard_leave(self, VS_GUARD_POOL);
+}
+
+/* What TensorFlow itself wrote down of it, if it was told to. */
+static void quote_dump(struct vs_thread *self, void *allocator, uint32_t pool)
+{
+	const char *prefix = vs_lifecycle_settings()->tf_dump;
+	char name[64], text[VS_TENSORFLOW_DUMP_TEXT_MAX];
+	struct vs_tensorflow_dump dump;
+
+	if (!*prefix)
+		return;
+	vs_tensorflow_allocators_get_name(allocator, name, sizeof(name));
+	if (vs_tensorflow_dump_take(&dump, prefix, name))
+		vs_recorder_quote_failure(self, pool, text, vs_tensorflow_dump_tell(&dump, text));
 }
 
 static __attribute__((noinline)) void add_failure(void *allocator, uint64_t size,
@@ -51,11 +79,14 @@ static __attribute__((noinline)) void add_failure(void *allocator, uint64_t size
 
 	if (!self)
 		return;
-	pool = vs_tensorflow_allocators_get_pool(self, allocator, nr_events_before);
+	pool = vs_tensorflow_allocators_get_pool(self, allocator,
+						 get_device(self, nr_events_before));
 	self->label = vs_tensorflow_op_get(self);
 	if (pool != VS_NO_ID)
 		vs_recorder_fail_block(self, pool, size);
 	self->label = 0;
+	if (pool != VS_NO_ID)
+		quote_dump(self, allocator, pool);
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
 
@@ -91,15 +122,19 @@ static void *allocate(struct vs_behind *behind, struct vs_behind *get_size, void
 		      const void *frame)
 {
 	allocate_function real = (allocate_function)vs_behind_get(behind);
+	struct vs_pool_request request = {.allocator = allocator,
+					  .get_pool = vs_tensorflow_allocators_get_pool};
 	uint64_t nr_events = vs_guard_count_events();
 	void *address;
 	size_function real_size;
 
 	if (!real)
 		return NULL;
-	address = real(allocator, alignment, size, attributes);
 	if (!is_wanted())
-		return address;
+		return real(allocator, alignment, size, attributes);
+	vs_pool_request_begin(&request);
+	address = real(allocator, alignment, size, attributes);
+	vs_pool_request_end(&request);
 	if (!address) {
 		if (size && attributes->retry_on_failure)
 			add_failure(allocator, size, nr_events, frame);
@@ -133,6 +168,49 @@ static void end(struct vs_behind *behind, void *allocator, const void *frame)
 	if (real)
 		real(allocator);
 }
+
+/* ---- The constructor ------------------------------------------------------------------------- */
+
+/* The same names in 2.15 to 2.21; older releases pass other things. */
+#define BEGIN                                                                              \
+	"ESt10unique_ptrINS_12SubAllocatorESt14default_deleteIS2_EEmRKNSt7__cxx1112basic_" \
+	"stringIcSt11char_traitsIcESaIcEEERKNS0_7OptionsE"
+#define BEGIN_PART  "_ZN3tsl12BFCAllocatorC2" BEGIN
+#define BEGIN_WHOLE "_ZN3tsl12BFCAllocatorC1" BEGIN
+
+typedef void (*begin_function)(void *allocator, void *memory, size_t limit, const void *name,
+			       const struct options *options);
+
+static void begin(void *allocator, void *memory, size_t limit, const void *name,
+		  const struct options *options)
+{
+	static struct vs_behind behind = {.library = LIBRARY, .name = BEGIN_PART};
+	begin_function real = (begin_function)vs_behind_get(&behind);
+
+	if (real)
+		real(allocator, memory, limit, name, options);
+	vs_tensorflow_allocators_begin(allocator, limit, options->can_grow);
+}
+
+/* Of an allocator that is a part of another object, and of one that is not: the same. */
+EXPORT void tsl_bfc_begin(void *allocator, void *memory, size_t limit, const void *name,
+			  const struct options *options) __asm__(BEGIN_PART);
+EXPORT void tsl_bfc_begin_whole(void *allocator, void *memory, size_t limit, const void *name,
+				const struct options *options) __asm__(BEGIN_WHOLE);
+
+void tsl_bfc_begin(void *allocator, void *memory, size_t limit, const void *name,
+		   const struct options *options)
+{
+	begin(allocator, memory, limit, name, options);
+}
+
+void tsl_bfc_begin_whole(void *allocator, void *memory, size_t limit, const void *name,
+			 const struct options *options)
+{
+	begin(allocator, memory, limit, name, options);
+}
+
+/* ---- The functions of both names, as they are called ----------------------------------------- */
 
 #define HOOKS(ns, prefix)                                                                         \
 	static struct vs_behind ns##_allocate = {.library = LIBRARY,                              \

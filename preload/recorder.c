@@ -16,6 +16,7 @@
 #include "message.h"
 #include "modules.h"
 #include "names.h"
+#include "pool_request.h"
 #include "pools.h"
 #include "ranges.h"
 #include "recorder_define.h"
@@ -475,6 +476,9 @@ void vs_recorder_add_failure(struct vs_thread *self, enum vs_memory_kind kind, u
 	struct vs_alloc_failed event;
 
 	self->nr_events++;
+	/* Before the event is begun: it may be the first that is heard of the pool. */
+	if (pool == VS_NO_ID)
+		pool = vs_pool_request_get(self, device);
 	if (!enter(self))
 		return;
 	event = (struct vs_alloc_failed){

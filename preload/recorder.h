@@ -29,7 +29,10 @@ void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kind, uint
 void vs_recorder_take_back_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address,
 				uint32_t error);
 
-/* A request failed. free_size and total_size as the driver tells, 0 and 0 when it cannot be asked.
+/*
+ * A request failed. free_size and total_size as the driver tells, 0 and 0 when it cannot be asked.
+ * pool: of the driver, that was asked; without one, the pool whose request the thread is in
+ * (pool_request.h).
  */
 void vs_recorder_add_failure(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,
 			     uint64_t size, uint32_t error, uint64_t free_size, uint64_t total_size,

@@ -97,6 +97,31 @@ static void read_children(struct vs_settings *settings, char **environment)
 			*place = entry;
 }
 
+/*
+ * Processes of a run share the launcher's folder: each has its number in the names of its files. A
+ * value that is not the launcher's stays as it is.
+ */
+static void read_tf_dump(struct vs_settings *settings, char **environment)
+{
+	static char entry[sizeof("TF_BFC_MEMORY_DUMP=") + PATH_MAX];
+	const size_t name_size = sizeof("TF_BFC_MEMORY_DUMP=") - 1;
+	const char *ours = find_value(environment, "VRAMSCOPE_TF_DUMP");
+	const char *value = find_value(environment, "TF_BFC_MEMORY_DUMP");
+	struct vs_compose text;
+
+	if (!ours || !*ours || !value || strncmp(value, ours, strlen(ours)) != 0)
+		return;
+	vs_compose_init(&text, entry, sizeof(entry));
+	vs_compose_add(&text, "TF_BFC_MEMORY_DUMP=");
+	vs_compose_add(&text, ours);
+	vs_compose_add(&text, ".");
+	vs_compose_add_number(&text, (uint64_t)getpid());
+	copy_text(settings->tf_dump, sizeof(settings->tf_dump), entry + name_size);
+	for (char **place = environment; *place; place++)
+		if (strncmp(*place, entry, name_size) == 0)
+			*place = entry;
+}
+
 static void read_command(struct vs_settings *settings, int argc, char **argv)
 {
 	const char *name = argc > 0 && argv[0] ? argv[0] : "";
@@ -190,6 +215,7 @@ void vs_settings_read(struct vs_settings *settings, int argc, char **argv, char 
 		  false);
 	copy_text(settings->replace, sizeof(settings->replace),
 		  find_value(environment, "VRAMSCOPE_REPLACE"));
+	read_tf_dump(settings, environment);
 	read_rank(settings, environment);
 	keep_variables(settings, environment);
 	read_children(settings, environment);
@@ -207,6 +233,7 @@ void vs_settings_read(struct vs_settings *settings, int argc, char **argv, char 
 	settings->free_stacks = is_on(environment, "VRAMSCOPE_FREE_STACKS");
 	settings->no_python = is_on(environment, "VRAMSCOPE_NO_PYTHON");
 	settings->no_pools = is_on(environment, "VRAMSCOPE_NO_POOLS");
+	settings->host_pools = is_on(environment, "VRAMSCOPE_HOST_POOLS");
 	settings->no_hooks = is_on(environment, "VRAMSCOPE_NO_HOOKS");
 	settings->no_meminfo = is_on(environment, "VRAMSCOPE_NO_MEMINFO");
 }

@@ -18,6 +18,8 @@
  *   VRAMSCOPE_FREE_STACKS  record stacks of frees, too
  *   VRAMSCOPE_NO_PYTHON    record no Python frames
  *   VRAMSCOPE_NO_POOLS     record no blocks of pools
+ *   VRAMSCOPE_HOST_POOLS   record a framework's pools of pageable memory, too: for tests
+ *   VRAMSCOPE_TF_DUMP      what TF_BFC_MEMORY_DUMP is while it is the launcher's doing
  *   VRAMSCOPE_NO_HOOKS     hook no CUDA function
  *   VRAMSCOPE_NO_MEMINFO   do not ask NVML who holds the devices' memory
  *   VRAMSCOPE_MEMINFO_WAIT most milliseconds that anybody waits for NVML (memory_info.h)
@@ -26,7 +28,7 @@
  *   VRAMSCOPE_JAX_ALLOCATOR  that the launcher chose for JAX; kept for the trace, as a fact
  *   VRAMSCOPE_LOG_SIZE     bytes that the log may become, where the disk is slow or full
  *
- * A switch (NO_..., FREE_STACKS) is on unless it is empty or 0.
+ * A switch (NO_..., FREE_STACKS, HOST_POOLS) is on unless it is empty or 0.
  */
 #define VS_SETTINGS_COMMAND_MAX 16384
 #define VS_SETTINGS_STACK_DEPTH 128
@@ -42,6 +44,7 @@ struct vs_settings {
 	char folder[PATH_MAX];  /* absolute */
 	char index[PATH_MAX];   /* empty: none */
 	char replace[PATH_MAX]; /* keys, each with a comma behind it; empty: none */
+	char tf_dump[PATH_MAX]; /* prefix of files that TensorFlow writes for us; empty: none */
 	char cwd[PATH_MAX];     /* at the start */
 	char program[NAME_MAX]; /* argv[0] without folders */
 	char command[VS_SETTINGS_COMMAND_MAX]; /* arguments as INFO has them; those that fit */
@@ -60,6 +63,7 @@ struct vs_settings {
 	bool free_stacks;
 	bool no_python;
 	bool no_pools;
+	bool host_pools;
 	bool no_hooks;
 	bool no_meminfo;
 	bool no_children;

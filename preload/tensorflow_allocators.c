@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "behind.h"
+#include "compose.h"
+#include "lifecycle.h"
 #include "recorder.h"
 
 #define LIBRARY "libtensorflow_framework.so"
@@ -26,6 +28,8 @@ enum memory_type {
 static struct entry {
 	_Atomic uintptr_t allocator; /* 0: never used */
 	_Atomic uint32_t pool;
+	_Atomic uint64_t limit_size; /* 0: not known, then can_grow is not, either */
+	_Atomic bool can_grow;
 } entries[VS_TENSORFLOW_ALLOCATORS_MAX];
 
 static struct entry *find(const void *allocator)
@@ -63,7 +67,7 @@ static void delete_text(struct text *text)
 		delete (text->bytes);
 }
 
-static void get_name(void *allocator, char *name, size_t max)
+void vs_tensorflow_allocators_get_name(void *allocator, char *name, size_t max)
 {
 	static struct vs_behind behind = {.library = LIBRARY,
 					  .name = "_ZN3tsl12BFCAllocator4NameB5cxx11Ev"};
@@ -111,23 +115,55 @@ static uint32_t read_device(const char *name)
 	return (uint32_t)strtoul(digits, NULL, 10);
 }
 
-static uint32_t make_pool(struct vs_thread *self, void *allocator, uint64_t nr_events_before)
+static void tell_version(void)
+{
+	static struct vs_behind behind = {.library = "libtensorflow_cc.so", .name = "TF_Version"};
+	const char *(*get)(void) = (const char *(*)(void))vs_behind_get(&behind);
+
+	if (get)
+		vs_recorder_add_fact("tensorflow.version", get());
+}
+
+/* "tensorflow.pool.GPU_0_bfc": "limit 2074361856 bytes, taken as they are needed" */
+static void tell_settings(const struct entry *entry, const char *name)
+{
+	uint64_t limit = atomic_load_explicit(&entry->limit_size, memory_order_acquire);
+	char key[96], value[96];
+	struct vs_compose text;
+
+	tell_version();
+	if (!limit)
+		return;
+	vs_compose_init(&text, key, sizeof(key));
+	vs_compose_add(&text, "tensorflow.pool.");
+	vs_compose_add(&text, name);
+	vs_compose_init(&text, value, sizeof(value));
+	vs_compose_add(&text, "limit ");
+	vs_compose_add_number(&text, limit);
+	vs_compose_add(&text, atomic_load(&entry->can_grow) ? " bytes, taken as they are needed"
+							    : " bytes, taken at once");
+	vs_recorder_add_fact(key, value);
+}
+
+static uint32_t make_pool(struct vs_thread *self, const struct entry *entry, void *allocator,
+			  uint32_t device)
 {
 	char text[96] = "TensorFlow ";
-	size_t used = strlen(text);
+	char *name = text + strlen(text);
 	enum memory_type type = get_type(allocator);
-	uint32_t device;
 
-	get_name(allocator, text + used, sizeof(text) - used);
-	device = read_device(text + used);
-	/* Names count devices as TensorFlow does: parts of one card are several. */
-	if (vs_guard_count_events() != nr_events_before && self->last_device != VS_NO_DEVICE)
-		device = self->last_device;
-	if (type == MEMORY_HOST)
+	if (type == MEMORY_HOST && !vs_lifecycle_settings()->host_pools)
 		return NOT_WANTED;
-	if (type == MEMORY_PINNED)
+	vs_tensorflow_allocators_get_name(allocator, name, sizeof(text) - strlen(text));
+	/* Names count devices as TensorFlow does: parts of one card are several. */
+	if (device == VS_NO_DEVICE)
+		device = read_device(name);
+	if (type == MEMORY_PINNED || type == MEMORY_HOST)
 		device = VS_NO_DEVICE;
-	return vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, text, device, 0);
+	tell_settings(entry, name);
+	return vs_recorder_create_pool(
+		self, VS_POOL_FRAMEWORK, text, device,
+		atomic_load_explicit(&entry->limit_size, memory_order_acquire));
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -149,8 +185,19 @@ static struct entry *add(uintptr_t allocator)
 	return NULL;
 }
 
-uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocator,
-					   uint64_t nr_events_before)
+void vs_tensorflow_allocators_begin(const void *allocator, uint64_t limit_size, bool can_grow)
+{
+	struct entry *entry = add((uintptr_t)allocator);
+
+	if (!entry)
+		return;
+	/* One that was there before, and whose end was not seen, is no more. */
+	atomic_store(&entry->pool, VS_NO_ID);
+	atomic_store(&entry->can_grow, can_grow);
+	atomic_store_explicit(&entry->limit_size, limit_size, memory_order_release);
+}
+
+uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocator, uint32_t device)
 {
 	struct entry *entry = find(allocator);
 	uint32_t none = VS_NO_ID, pool;
@@ -161,7 +208,7 @@ uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocat
 		return VS_NO_ID;
 	pool = atomic_load_explicit(&entry->pool, memory_order_acquire);
 	if (__builtin_expect(pool == VS_NO_ID, 0)) {
-		pool = make_pool(self, allocator, nr_events_before);
+		pool = make_pool(self, entry, allocator, device);
 		if (!atomic_compare_exchange_strong(&entry->pool, &none, pool))
 			pool = none;
 	}
@@ -183,6 +230,8 @@ void vs_tensorflow_allocators_end(struct vs_thread *self, const void *allocator)
 
 	if (pool != VS_NO_ID && pool != NOT_WANTED)
 		vs_recorder_end_pool(self, pool);
-	if (entry)
-		atomic_store_explicit(&entry->allocator, ENDED, memory_order_release);
+	if (!entry)
+		return;
+	atomic_store(&entry->limit_size, 0);
+	atomic_store_explicit(&entry->allocator, ENDED, memory_order_release);
 }

@@ -311,6 +311,38 @@ static void test_driver_pool_that_serves_the_next_request_is_recovered(void **st
 	script_fini(&script);
 }
 
+/* The framework's pool 2 asks the driver, in the middle of a request. */
+static void fail_for_pool(struct script *script, uint64_t size)
+{
+	script_add(script, (struct vs_record){.type = VS_RECORD_ALLOC_FAILED,
+					      .alloc_failed = {.kind = VS_MEMORY_DEVICE,
+							       .size = size,
+							       .error = 2,
+							       .free_size = 10,
+							       .total_size = 1000,
+							       .pool = 2}});
+}
+
+static void test_pool_that_asks_for_less_and_gets_it_has_recovered(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_pool(&script, 2, VS_POOL_FRAMEWORK, 0, 0, "BFC");
+	fail_for_pool(&script, 1000);
+	fail_for_pool(&script, 900);
+	assert_failures(&script, 0, 2);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x10000, 810);
+	script_block(&script, 2, 0x10000, 100);
+	assert_failures(&script, 0, 2);
+	/* Another request, which fails: what was before it stays recovered. */
+	fail_for_pool(&script, 500);
+	script_block_fail(&script, 2, 450);
+	assert_failures(&script, 1, 2);
+	script_fini(&script);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +360,7 @@ int main(void)
 		cmocka_unit_test(test_failures_of_one_site_are_one_group),
 		cmocka_unit_test(test_failures_of_a_driver_pool_count_for_it),
 		cmocka_unit_test(test_driver_pool_that_serves_the_next_request_is_recovered),
+		cmocka_unit_test(test_pool_that_asks_for_less_and_gets_it_has_recovered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

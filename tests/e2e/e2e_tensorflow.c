@@ -64,6 +64,18 @@ static void allocators(void)
 	free(host.memory);
 }
 
+/* Made with more than the card has; what is left after asking for less is too little in the end. */
+static void limited(void)
+{
+	static const struct model_options growing = {true};
+	struct model_allocator allocator;
+
+	model->begin(&allocator, NULL, 1200 * MIB, "GPU_0_bfc", &growing);
+	model->allocate(&allocator, 256, 1000, &insistent);
+	model->allocate(&allocator, 256, 1100 * MIB, &insistent);
+	model->end(&allocator);
+}
+
 static void work(void)
 {
 	model->announce(true, "gradient_tape/MatMul", "temp");
@@ -82,6 +94,9 @@ void run_case(const char *name)
 		break;
 	case 'a':
 		allocators();
+		break;
+	case 'l':
+		limited();
 		break;
 	default:
 		model->execute((void *)(uintptr_t)work, NULL, NULL, NULL);

@@ -28,7 +28,15 @@ struct model_allocator {
 	size_t limit;
 };
 
+/* tsl::BFCAllocator::Options; only its beginning. */
+struct model_options {
+	bool can_grow;
+};
+
 struct model_table {
+	/* The constructor. */
+	void (*begin)(struct model_allocator *, void *memory, size_t limit, const void *name,
+		      const struct model_options *);
 	void *(*allocate)(struct model_allocator *, size_t alignment, size_t size,
 			  const struct model_attributes *);
 	void (*deallocate)(struct model_allocator *, void *);

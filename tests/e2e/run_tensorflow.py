@@ -21,11 +21,12 @@ train_step()
 """
 
 
-def record(name):
+def record(name, **variables):
     program = os.path.abspath("train.py")
     with open(program, "w", encoding="utf-8") as file:
         file.write(PROGRAM.format(library=LIBRARY, name=name))
-    result = harness.run_recorded("1G", "t.vscope", sys.executable, program)
+    result = harness.run_recorded("1G", "t.vscope", sys.executable, program,
+                                  env=variables)
     check_equal(result.returncode, 0, f"status of the program, which said {result.stderr}")
     analyze("check", "t.vscope")
     told = json.loads(analyze("report", "--json", "t.vscope"))
@@ -62,6 +63,29 @@ def executors_work_for_a_line():
     record("executor")
     check(any(name.startswith("gradient_tape/MatMul (temp) in train.py:5 train_step")
               for name in get_sites()), f"the caller's line among {list(get_sites())}")
+
+
+def limits_are_told():
+    pools = record("limited")
+    pool = pools["TensorFlow GPU_0_bfc"]
+    check_equal(pool["limit_bytes"], 1200 * MIB, "limit")
+    told = json.loads(analyze("info", "--json", "t.vscope"))
+    check_equal(told["facts"]["tensorflow.pool.GPU_0_bfc"],
+                f"limit {1200 * MIB} bytes, taken as they are needed", "how it takes memory")
+    device, = json.loads(analyze("report", "--json", "t.vscope"))["devices"]
+    check_equal((device["ooms"], pool["ooms"]), (1, 1), "out-of-memories")
+    check_equal(sum(group["recovered"] for group in device["failures"]), 6,
+                "requests that were tried again with less")
+    text = analyze("report", "t.vscope")
+    check("1 chunks in use, 1280 bytes (0 requested); 1 free" in " ".join(text.split()),
+          f"what TensorFlow wrote, in {text}")
+
+
+def users_dumps_stay():
+    """Who has them written somewhere keeps them there."""
+    record("limited", TF_BFC_MEMORY_DUMP=os.path.abspath("mine"))
+    check(os.path.exists("mine_GPU_0_bfc.1234"), f"the user's dump among {os.listdir()}")
+    check("chunks in use" not in analyze("report", "t.vscope"), "nothing was taken from it")
 
 
 harness.main(lambda name: globals()[name]())

@@ -81,10 +81,10 @@ JAX_OLD_PROGRAMS = [
     *JAX_PROGRAMS[1:],
 ]
 
-# What the wheel names as its dependencies.
+# What the wheels name as their dependencies, but for what has to be older.
 TENSORFLOW_OTHERS = ["absl-py", "astunparse", "flatbuffers", "gast", "google-pasta", "grpcio", "h5py",
-                     "keras", "libclang", "ml_dtypes", "numpy", "opt_einsum", "packaging", "protobuf",
-                     "requests", "setuptools", "six", "termcolor", "typing_extensions", "wrapt"]
+                     "libclang", "opt_einsum", "packaging", "requests", "setuptools", "six",
+                     "termcolor", "typing_extensions"]
 
 JAX_OTHERS = ["ml_dtypes", "numpy", "opt_einsum", "scipy"]
 
@@ -94,8 +94,17 @@ RELEASES = [
             "1.4 GB", download="570 MB"),
     Release("torch", "2.8.0", "12", ["torch==2.8.0"], TORCH_OTHERS, TORCH_PROGRAMS,
             "1.9 GB"),
-    Release("tensorflow", "2.21.0", "12", ["tensorflow==2.21.0"], TENSORFLOW_OTHERS,
+    Release("tensorflow", "2.21.0", "12", ["tensorflow==2.21.0"],
+            [*TENSORFLOW_OTHERS, "keras", "ml_dtypes", "numpy", "protobuf", "wrapt"],
             TENSORFLOW_PROGRAMS, "2.1 GB"),
+    Release("tensorflow", "2.19.1", "12", ["tensorflow==2.19.1"],
+            [*TENSORFLOW_OTHERS, "keras<3.13", "ml_dtypes<0.6", "numpy<2.2", "protobuf<6",
+             "tensorflow-io-gcs-filesystem", "wrapt<2"],
+            TENSORFLOW_PROGRAMS, "2.1 GB"),
+    Release("tensorflow", "2.15.1", "12", ["tensorflow==2.15.1"],
+            [*TENSORFLOW_OTHERS, "keras<2.16", "ml_dtypes<0.4", "numpy<2", "protobuf<5",
+             "tensorflow-estimator<2.16", "tensorflow-io-gcs-filesystem", "wrapt<1.15"],
+            TENSORFLOW_PROGRAMS, "1.6 GB"),
     Release("jax", "0.10.2", "13", ["jax==0.10.2", "jaxlib==0.10.2", "jax-cuda13-plugin==0.10.2",
                                     "jax-cuda13-pjrt==0.10.2"],
             JAX_OTHERS, JAX_PROGRAMS, "1.0 GB"),

@@ -177,6 +177,28 @@ static void test_children_no_is_passed_on_with_the_pid(void **state)
 	assert_false(settings.no_children);
 }
 
+static void test_dumps_of_tensorflow_have_the_pid_if_they_are_the_launchers(void **state)
+{
+	char *environment[] = {"VRAMSCOPE_TF_DUMP=/t/d", "TF_BFC_MEMORY_DUMP=/t/d", NULL};
+	char *users[] = {"VRAMSCOPE_TF_DUMP=/t/d", "TF_BFC_MEMORY_DUMP=/mine", NULL};
+	char *argv[] = {"x", NULL};
+	char expected[64];
+
+	(void)state;
+	snprintf(expected, sizeof(expected), "TF_BFC_MEMORY_DUMP=/t/d.%ld", (long)getpid());
+	/* Once more, as after an exec. */
+	for (int i = 0; i < 2; i++) {
+		vs_settings_read(&settings, 1, argv, environment);
+		assert_string_equal(environment[1], expected);
+		assert_string_equal(settings.tf_dump, strchr(expected, '=') + 1);
+	}
+	vs_settings_read(&settings, 1, argv, users);
+	assert_string_equal(users[1], "TF_BFC_MEMORY_DUMP=/mine");
+	assert_string_equal(settings.tf_dump, "");
+	READ("TF_BFC_MEMORY_DUMP=/mine");
+	assert_string_equal(settings.tf_dump, "");
+}
+
 static void test_a_program_without_a_name_has_one(void **state)
 {
 	char *nothing[] = {NULL};
@@ -211,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_variables_of_allocators_are_kept),
 		cmocka_unit_test(test_the_allocator_chosen_for_jax_is_kept),
 		cmocka_unit_test(test_children_no_is_passed_on_with_the_pid),
+		cmocka_unit_test(test_dumps_of_tensorflow_have_the_pid_if_they_are_the_launchers),
 		cmocka_unit_test(test_a_program_without_a_name_has_one),
 	};
 
