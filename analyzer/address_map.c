@@ -100,6 +100,7 @@ static int add_item(struct vs_address_map *map, const struct vs_item *item, uint
 			return err;
 		pool->nr_blocks++;
 		pool->block_bytes += item->size;
+		pool->slack_bytes += item->slack_size;
 	}
 	err = add_entry(map, (struct vs_address_entry){
 				     is_block ? VS_ADDRESS_BLOCK : VS_ADDRESS_SEGMENT, depth, false,
@@ -140,6 +141,44 @@ static int add_driver_pools(struct vs_address_map *map, const struct vs_replay *
 	return err;
 }
 
+static int compare_runs(const void *a, const void *b)
+{
+	const struct vs_item *x = *(const struct vs_item *const *)a;
+	const struct vs_item *y = *(const struct vs_item *const *)b;
+
+	if (x->pool != y->pool)
+		return x->pool->index < y->pool->index ? -1 : 1;
+	return (x->run > y->run) - (x->run < y->run);
+}
+
+/* How many different runs the blocks of each pool are of. */
+static int count_runs(struct vs_address_map *map)
+{
+	const struct vs_item **blocks = NULL;
+	struct vs_address_pool *pool;
+	size_t capacity = 0, nr = 0, i;
+	int err = 0;
+
+	for (i = 0; i < map->nr_entries && !err; i++) {
+		if (map->entries[i].type != VS_ADDRESS_BLOCK || !map->entries[i].item->run)
+			continue;
+		err = VS_GROW(blocks, capacity, nr + 1);
+		if (!err)
+			blocks[nr++] = map->entries[i].item;
+	}
+	if (nr && !err)
+		qsort(blocks, nr, sizeof(blocks[0]), compare_runs);
+	for (i = 0; i < nr && !err; i++) {
+		if (i && !compare_runs(&blocks[i - 1], &blocks[i]))
+			continue;
+		err = get_pool(map, blocks[i]->pool, &pool);
+		if (!err)
+			pool->nr_runs++;
+	}
+	free(blocks);
+	return err;
+}
+
 int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *replay,
 			const struct vs_replay_device *device)
 {
@@ -161,6 +200,8 @@ int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *repl
 	}
 	if (!err)
 		err = add_driver_pools(map, replay);
+	if (!err)
+		err = count_runs(map);
 	if (err) {
 		vs_address_map_fini(map);
 		return err;

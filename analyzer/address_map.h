@@ -36,6 +36,8 @@ struct vs_address_pool {
 	uint64_t nr_segments;
 	uint64_t block_bytes;
 	uint64_t nr_blocks;
+	uint64_t slack_bytes; /* in blocks, beyond what was asked for */
+	uint64_t nr_runs; /* of functions that its blocks are of, as their framework tells them */
 };
 
 struct vs_address_map {

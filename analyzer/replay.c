@@ -688,7 +688,10 @@ static int apply(struct vs_replay *replay, struct vs_replay_thread *thread,
 	case VS_RECORD_POOL_END:
 		return apply_pool_end(replay, record->pool_end.pool);
 	case VS_RECORD_BLOCK_ALLOC:
-		return vs_replay_blocks_alloc(replay, &record->block_alloc);
+		return vs_replay_blocks_alloc(replay, thread, &record->block_alloc);
+	case VS_RECORD_BLOCK_ASKED:
+		vs_replay_blocks_explain(replay, thread, &record->block_asked);
+		return 0;
 	case VS_RECORD_BLOCK_FREE:
 		return vs_replay_blocks_free(replay, &record->block_free);
 	case VS_RECORD_ADOPTED:

@@ -112,6 +112,8 @@ struct vs_item {
 	_Alignas(64) struct vs_range range; /* all that a search reads, in one cache line */
 	uint64_t id; /* number of its birth: the same in every pass over a trace */
 	uint64_t size;
+	uint64_t slack_size; /* of a block: what it has more than was asked for */
+	uint64_t run;        /* of a function, as its framework numbers them; 0: not said */
 	uint64_t birth_ns;
 	uint64_t birth_step; /* number of steps begun before; 0: before the first */
 	enum vs_item_class class;
@@ -145,6 +147,8 @@ struct vs_replay_thread {
 		*freed; /* by its latest free, which may yet turn out to have failed; owned */
 	bool has_freed; /* `freed` may be NULL all the same: not known, or still mapped */
 	struct vs_item *released; /* the handle of that free, if mappings keep it alive */
+	uint64_t placed;          /* address of the block that it was given last, 0: of none */
+	struct vs_replay_pool *placed_pool;
 	enum vs_memory_kind freed_kind;
 	struct vs_replay_device *freed_device;
 	struct vs_replay_pool *freed_pool;

@@ -116,7 +116,8 @@ static int clear_orphans(struct vs_replay *replay, struct vs_birth *birth, uint6
 	return vs_replay_items_clear(replay, birth->address, end);
 }
 
-int vs_replay_blocks_alloc(struct vs_replay *replay, const struct vs_block_alloc *alloc)
+int vs_replay_blocks_alloc(struct vs_replay *replay, struct vs_replay_thread *thread,
+			   const struct vs_block_alloc *alloc)
 {
 	struct vs_replay_pool *pool = vs_replay_get_pool(replay, alloc->pool);
 	uint64_t base = alloc->address, size = alloc->size, end;
@@ -124,8 +125,11 @@ int vs_replay_blocks_alloc(struct vs_replay *replay, const struct vs_block_alloc
 	struct vs_birth birth;
 	int err;
 
+	thread->placed = 0;
 	if (!pool || !base || base == UINT64_MAX)
 		return 0;
+	thread->placed = base;
+	thread->placed_pool = pool;
 	if (size > UINT64_MAX - base)
 		size = UINT64_MAX - base;
 	end = base + (size ? size : 1);
@@ -182,6 +186,20 @@ static struct vs_item *find_block(const struct vs_replay *replay, uint32_t pool,
 		tree = &item->blocks;
 	}
 	return NULL;
+}
+
+void vs_replay_blocks_explain(struct vs_replay *replay, struct vs_replay_thread *thread,
+			      const struct vs_block_asked *asked)
+{
+	struct vs_item *block =
+		thread->placed ? find_block(replay, thread->placed_pool->id, thread->placed) : NULL;
+
+	thread->placed = 0;
+	if (!block)
+		return;
+	block->run = asked->run;
+	if (asked->size < block->size)
+		block->slack_size = block->size - asked->size;
 }
 
 int vs_replay_blocks_free(struct vs_replay *replay, const struct vs_block_free *record)

@@ -110,8 +110,10 @@ VS_MUST_CHECK int vs_replay_vmm_adopt_at(struct vs_replay *replay, uint64_t addr
 void vs_replay_vmm_fini(struct vs_replay *replay);
 
 /* replay_blocks.c */
-VS_MUST_CHECK int vs_replay_blocks_alloc(struct vs_replay *replay,
+VS_MUST_CHECK int vs_replay_blocks_alloc(struct vs_replay *replay, struct vs_replay_thread *thread,
 					 const struct vs_block_alloc *alloc);
+void vs_replay_blocks_explain(struct vs_replay *replay, struct vs_replay_thread *thread,
+			      const struct vs_block_asked *asked);
 VS_MUST_CHECK int vs_replay_blocks_free(struct vs_replay *replay, const struct vs_block_free *free);
 VS_MUST_CHECK int vs_replay_blocks_adopt(struct vs_replay *replay,
 					 const struct vs_adopted *adopted);

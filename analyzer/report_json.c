@@ -131,6 +131,8 @@ static void put_pool_state(struct vs_json *json, const struct vs_address_pool *p
 	vs_json_put_number(json, "segments", pool->nr_segments);
 	vs_json_put_number(json, "block_bytes", pool->block_bytes);
 	vs_json_put_number(json, "blocks", pool->nr_blocks);
+	vs_json_put_number(json, "requested_bytes", pool->block_bytes - pool->slack_bytes);
+	vs_json_put_number(json, "runs", pool->nr_runs);
 	vs_json_put_number(json, "hole_bytes", pool->holes.total_bytes);
 	vs_json_put_number(json, "holes", pool->holes.nr_holes);
 	vs_json_put_number(json, "largest_hole_bytes", vs_hole_set_get_largest(&pool->holes));

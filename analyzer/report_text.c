@@ -218,6 +218,10 @@ void vs_report_text_put_pools(struct vs_story *story, const struct vs_device_sta
 		if (pool->releasable_bytes)
 			vs_text_add(&line, ", %s could be given back",
 				    vs_units_put_bytes(a, pool->releasable_bytes));
+		/* Less than a hundredth is not worth a word. */
+		if (pool->slack_bytes && pool->slack_bytes >= pool->block_bytes / 100)
+			vs_text_add(&line, ", %s more than asked for",
+				    vs_units_put_bytes(a, pool->slack_bytes));
 		if (pool->pool->limit_size)
 			vs_text_add(&line, ", limit %s",
 				    vs_units_put_bytes(a, pool->pool->limit_size));

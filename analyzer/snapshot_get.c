@@ -327,6 +327,16 @@ static int get_freed(struct taker *taker, struct vs_replay_thread *thread)
 	return taker->in.error;
 }
 
+/* The block that the thread's next record may explain. */
+static int get_placed(struct taker *taker, struct vs_replay_thread *thread)
+{
+	thread->placed = get(taker);
+	if (!thread->placed)
+		return taker->in.error;
+	thread->placed_pool = vs_snapshot_items_get_pool(&taker->in, taker->replay);
+	return thread->placed_pool ? taker->in.error : fail(taker);
+}
+
 static int get_phases(struct taker *taker, struct vs_replay_thread *thread)
 {
 	size_t nr = vs_pack_get_count(&taker->in);
@@ -383,6 +393,8 @@ static int get_threads(struct taker *taker)
 		err = vs_replay_items_get_thread(taker->replay, (uint32_t)id, &thread);
 		if (!err)
 			err = get_in_phases(taker, thread);
+		if (!err)
+			err = get_placed(taker, thread);
 		if (!err && get_below(taker, taker->kind == VS_SNAPSHOT_WHOLE ? 2 : 1))
 			err = get_freed(taker, thread);
 	}

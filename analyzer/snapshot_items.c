@@ -148,7 +148,8 @@ static void get_columns(struct vs_snapshot_items *items, struct vs_wire *in,
 static void get_births(struct vs_snapshot_items *items, struct vs_wire *in,
 		       const struct vs_replay *replay, struct vs_item **by_id)
 {
-	uint64_t unit = vs_wire_get_varint(in), id = 0, time_ns = 0, step = 0, units;
+	uint64_t unit = vs_wire_get_varint(in), id = 0, time_ns = 0, step = 0, run = 0;
+	uint64_t units;
 	size_t nr = items->nr_items, i;
 
 	for (i = 0; i < nr && !in->error; i++) {
@@ -166,6 +167,12 @@ static void get_births(struct vs_snapshot_items *items, struct vs_wire *in,
 	}
 	for (i = 0; i < nr && !in->error; i++)
 		step = by_id[i]->birth_step = get_behind(in, step);
+	for (i = 0; i < nr && !in->error; i++) {
+		by_id[i]->slack_size = vs_wire_get_varint(in);
+		run = by_id[i]->run = run + vs_wire_unfold_sign(vs_wire_get_varint(in));
+		if (by_id[i]->slack_size > by_id[i]->size)
+			fail(in);
+	}
 	if (id > replay->last_id || time_ns > replay->now_ns || step > replay->nr_steps)
 		fail(in);
 }

@@ -15,11 +15,11 @@ SIZE_OF(vs_replay_counters, 64);
 SIZE_OF(vs_replay_device, 416);
 SIZE_OF(vs_memory_sample, 304);
 SIZE_OF(vs_replay_pool, 88);
-SIZE_OF(vs_replay_thread, 88);
+SIZE_OF(vs_replay_thread, 104);
 SIZE_OF(vs_account, 48);
 SIZE_OF(vs_reservation, 80);
 SIZE_OF(vs_mapping, 80);
-SIZE_OF(vs_item, 256);
+SIZE_OF(vs_item, 272);
 
 /* An item on its way into the columns. */
 struct entry {
@@ -397,7 +397,7 @@ static uint64_t get_common_divisor(uint64_t a, uint64_t b)
 /* Births, from the oldest to the youngest. Most times are multiples of the trace's unit. */
 static void put_births(struct gatherer *gatherer, struct entry *const *by_id)
 {
-	uint64_t unit = 0, last_id = 0, last_ns = 0, last_step = 0;
+	uint64_t unit = 0, last_id = 0, last_ns = 0, last_step = 0, last_run = 0;
 	size_t nr = gatherer->nr_entries, i;
 
 	for (i = 0; i < nr; i++)
@@ -415,6 +415,11 @@ static void put_births(struct gatherer *gatherer, struct entry *const *by_id)
 	for (i = 0; i < nr; i++) {
 		put(gatherer, by_id[i]->item->birth_step - last_step);
 		last_step = by_id[i]->item->birth_step;
+	}
+	for (i = 0; i < nr; i++) {
+		put(gatherer, by_id[i]->item->slack_size);
+		put(gatherer, vs_wire_fold_sign(by_id[i]->item->run - last_run));
+		last_run = by_id[i]->item->run;
 	}
 }
 
@@ -544,6 +549,9 @@ static void put_threads(struct gatherer *gatherer, enum vs_snapshot_kind kind)
 			put(gatherer, thread->phases[k]);
 		if (thread->nr_phases)
 			put(gatherer, thread->last_push);
+		put(gatherer, thread->placed);
+		if (thread->placed)
+			put(gatherer, put_pool(thread->placed_pool));
 		put(gatherer, has_freed);
 		if (has_freed)
 			put_freed(gatherer, thread);

@@ -41,18 +41,23 @@ static uint32_t get_device(const struct vs_thread *self, uint64_t nr_events_befo
 }
 
 static __attribute__((noinline)) void add_chunk(void *allocator, const void *address, uint64_t size,
-						uint64_t nr_events_before, const void *frame)
+						uint64_t asked, uint64_t nr_events_before,
+						const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
+	uint64_t run;
 	uint32_t pool;
 
 	if (!self)
 		return;
 	pool = vs_tensorflow_allocators_get_pool(self, allocator,
 						 get_device(self, nr_events_before));
-	self->label = vs_tensorflow_op_get(self);
-	if (pool != VS_NO_ID)
+	self->label = vs_tensorflow_op_get(self, &run);
+	if (pool != VS_NO_ID) {
 		vs_recorder_add_block(self, pool, (uintptr_t)address, size);
+		if (asked != size || run)
+			vs_recorder_explain_block(self, asked, run);
+	}
 	self->label = 0;
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
@@ -75,13 +80,14 @@ static __attribute__((noinline)) void add_failure(void *allocator, uint64_t size
 						  uint64_t nr_events_before, const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
+	uint64_t run;
 	uint32_t pool;
 
 	if (!self)
 		return;
 	pool = vs_tensorflow_allocators_get_pool(self, allocator,
 						 get_device(self, nr_events_before));
-	self->label = vs_tensorflow_op_get(self);
+	self->label = vs_tensorflow_op_get(self, &run);
 	if (pool != VS_NO_ID)
 		vs_recorder_fail_block(self, pool, size);
 	self->label = 0;
@@ -141,8 +147,8 @@ static void *allocate(struct vs_behind *behind, struct vs_behind *get_size, void
 		return address;
 	}
 	real_size = (size_function)vs_behind_get(get_size);
-	add_chunk(allocator, address, real_size ? real_size(allocator, address) : size, nr_events,
-		  frame);
+	add_chunk(allocator, address, real_size ? real_size(allocator, address) : size, size,
+		  nr_events, frame);
 	return address;
 }
 

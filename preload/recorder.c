@@ -715,6 +715,15 @@ void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t addre
 	write_event(self, VS_RECORD_BLOCK_ALLOC, &event, sizeof(event));
 }
 
+void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uint64_t run)
+{
+	struct vs_block_asked event = {.size = size, .run = run};
+
+	self->nr_events++;
+	if (enter(self))
+		write_event(self, VS_RECORD_BLOCK_ASKED, &event, sizeof(event));
+}
+
 void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address)
 {
 	struct vs_block_free event;

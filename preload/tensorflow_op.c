@@ -42,7 +42,7 @@ static uint32_t get_number(const char *text, size_t size)
 	return vs_recorder_keep_name(copy);
 }
 
-uint64_t vs_tensorflow_op_get(struct vs_thread *self)
+uint64_t vs_tensorflow_op_get(struct vs_thread *self, uint64_t *run)
 {
 	static struct vs_behind behind = {
 		.library = "libtensorflow_framework.so",
@@ -57,6 +57,7 @@ uint64_t vs_tensorflow_op_get(struct vs_thread *self)
 	uint32_t op, region;
 
 	(void)self;
+	*run = 0;
 	if (!found)
 		return 0;
 	/* Both are there in full in either case: a function object follows. */
@@ -64,10 +65,12 @@ uint64_t vs_tensorflow_op_get(struct vs_thread *self)
 	if (!annotation.first)
 		return 0;
 	if (annotation.first < LEAST_ADDRESS) {
+		*run = (uint64_t)annotation.new.step;
 		op = get_number(annotation.new.op, annotation.new.op_size);
 		region = get_number(annotation.new.region, annotation.new.region_size);
 		return op ? vs_frame_make_op(op, region, (uint32_t)annotation.new.type) : 0;
 	}
+	*run = (uint64_t)annotation.old.step;
 	op = get_number(annotation.old.op, strnlen(annotation.old.op, TEXT_MAX));
 	region = annotation.old.region ? get_number(annotation.old.region,
 						    strnlen(annotation.old.region, TEXT_MAX))

@@ -307,6 +307,12 @@ struct vs_range_end {
 	uint64_t id;
 };
 
+/* What the BLOCK_ALLOC before it on this thread was asked for. */
+struct vs_block_asked {
+	uint64_t size; /* in bytes; at most that of the block */
+	uint64_t run;  /* of a function or operation, as the framework numbers them; 0: not said */
+};
+
 /* Not every source of events is a hook. */
 enum vs_seen_source {
 	VS_SEEN_BY_HOOKS, /* what no SEEN_BY tells of */
@@ -397,6 +403,7 @@ struct vs_record {
 		struct vs_block_failed_text block_failed_text;
 		struct vs_range_start range_start;
 		struct vs_range_end range_end;
+		struct vs_block_asked block_asked;
 		struct vs_seen_by seen_by;
 		struct vs_memory_info memory_info;
 		struct vs_memory_own memory_own;

@@ -54,6 +54,7 @@ STRUCTURES = {
     37: "<II",
     38: "<I4xQ",
     39: "<Q",
+    40: "<QQ",
     41: "<II",
     42: "<IIQQQQ",
     43: "<III4xQQQ",
