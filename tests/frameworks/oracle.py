@@ -50,6 +50,7 @@ class Recorded(read_trace.Trace):
 
     def __init__(self, path):
         self.events = []
+        self.by_thread = []  # (type, thread, fields)
         self.names = {}
         self.pools = {}  # number: (owner, device, name)
         super().__init__(path)
@@ -57,6 +58,7 @@ class Recorded(read_trace.Trace):
     def add_event(self, kind, time, thread, fields):
         super().add_event(kind, time, thread, fields)
         self.events.append((kind, fields))
+        self.by_thread.append((kind, thread, fields))
 
     def read_definitions(self, data, nr):
         start = data.at

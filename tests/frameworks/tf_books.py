@@ -14,43 +14,56 @@ import oracle
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "tensorflow", "books.py")
+DRIVER = 1  # owner of a pool
 TIMEOUT = 300  # seconds; a hang, not a measurement
 
 MODES = [
     ("pre-allocated", {}),
     ("growing", {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}),
+    ("logical device", {"BOOKS_LIMIT": "1024"}),
+    ("cuda_malloc_async", {"TF_GPU_ALLOCATOR": "cuda_malloc_async"}),
 ]
 WAYS = ["eager", "compiled", "keras_fit", "kept"]
+
+
+def flatten(recorded):
+    """(type, pool, address, size) of blocks; of the driver's pools too, and names of marks."""
+    for kind, fields in recorded.events:
+        if kind == oracle.ALLOC and fields[0] == oracle.ASYNC:
+            yield oracle.BLOCK_ALLOC, fields[2], fields[-2], fields[-1]
+        elif kind == oracle.FREE and fields[0] == oracle.ASYNC:
+            yield oracle.BLOCK_FREE, None, fields[-1], 0
+        elif kind == oracle.BLOCK_ALLOC:
+            yield kind, fields[0], fields[2], fields[3]
+        elif kind == oracle.BLOCK_FREE:
+            yield kind, fields[0], fields[2], 0
+        elif kind == oracle.MARK:
+            yield kind, recorded.names.get(fields[0], ""), 0, 0
 
 
 def judge(path):
     """(numbers compared, differences)"""
     recorded = oracle.Recorded(path)
-    pools = {number for number, (_, device, name) in recorded.pools.items()
-             if name.startswith("TensorFlow") and device == 0}
+    pools = {number for number, (owner, device, name) in recorded.pools.items()
+             if (name.startswith("TensorFlow") or owner == DRIVER) and device == 0}
     blocks = {}
     live = peak = compared = 0
     differences = []
     if len(pools) != 1:
         differences.append(f"pools of the device: {len(pools)}")
-    for kind, fields in recorded.events:
-        if kind == oracle.BLOCK_ALLOC and fields[0] in pools:
-            _, _, address, size = fields
+    for kind, pool, address, size in flatten(recorded):
+        if kind == oracle.BLOCK_ALLOC and pool in pools:
             if address in blocks:
                 differences.append(f"{address:#x} was given out twice")
             blocks[address] = size
             live += size
             peak = max(peak, live)
-        elif kind == oracle.BLOCK_FREE and fields[0] in pools:
-            address = fields[2]
+        elif kind == oracle.BLOCK_FREE and (pool in pools or pool is None):
             if address not in blocks:
                 differences.append(f"{address:#x} was freed and never given out")
             live -= blocks.pop(address, 0)
-        elif kind == oracle.MARK:
-            name = recorded.names.get(fields[0], "")
-            if not name.startswith("books "):
-                continue
-            said = [int(number) for number in name.split()[1:]]
+        elif kind == oracle.MARK and pool.startswith("books "):
+            said = [int(number) for number in pool.split()[1:]]
             compared += 2
             if said != [live, peak]:
                 differences.append(f"TensorFlow says {said}, the trace has {[live, peak]}")
@@ -60,7 +73,7 @@ def judge(path):
 
 
 def run(venv, stage, work, name, settings):
-    trace = os.path.join(work, f"tensorflow-{name}.vscope")
+    trace = os.path.join(work, f"{os.path.basename(venv)}-{name.replace(' ', '-')}.vscope")
     command = [os.path.join(stage, "bin", "vramscope"), "run", "--softgpu=8G", "-o", trace, "--",
                os.path.join(venv, "bin", "python"), "-B", PROGRAM, *WAYS]
     environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", **settings)

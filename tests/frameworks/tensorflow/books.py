@@ -4,6 +4,7 @@ usage: books.py WAY...
 """
 import ctypes
 import gc
+import os
 import sys
 
 import numpy as np
@@ -67,7 +68,17 @@ def kept():
     tell()
 
 
+def limit():
+    """Part of the card as a device of its own, if BOOKS_LIMIT says how many MiB."""
+    megabytes = int(os.environ.get("BOOKS_LIMIT", "0"))
+    if megabytes:
+        tf.config.set_logical_device_configuration(
+            tf.config.list_physical_devices("GPU")[0],
+            [tf.config.LogicalDeviceConfiguration(memory_limit=megabytes)])
+
+
 def main():
+    limit()
     with tf.device("/GPU:0"):
         for way in sys.argv[1:]:
             globals()[way]()
