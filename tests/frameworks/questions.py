@@ -17,62 +17,11 @@ import tempfile
 import time
 
 import releases
+from case import Case
 from install import Skipped, install
 from run import ROOT, environment
 
 TIMEOUT = 300  # seconds; a hang, not a measurement
-
-
-class Case:
-    """One recorded run: its facts, and what our commands say. Collects what differs."""
-
-    def __init__(self, vramscope, trace, facts, program):
-        self.vramscope, self.trace, self.facts, self.program = vramscope, trace, facts, program
-        self.differences = []
-        self.roles = collections.Counter()  # (by the program, by us): blocks
-        self.report = self.ask("report")
-        self.device, = self.report["devices"]
-        self.pool = self.pool_of(self.device)
-
-    def ask(self, command, *options):
-        done = subprocess.run([self.vramscope, command, "--json", *options, self.trace],
-                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
-        if done.returncode:
-            raise ValueError(f"vramscope {command}: status {done.returncode}: {done.stderr}")
-        return json.loads(done.stdout)
-
-    def pool_of(self, device):
-        found = [pool for pool in device["pools"] if pool["owner"] == "framework"]
-        if len(found) != 1:
-            raise ValueError(f"{len(found)} pools of a framework instead of one")
-        return found[0]
-
-    def equal(self, found, expected, what):
-        if found != expected:
-            self.differences.append(f"{what}: {found} instead of {expected}")
-
-    def check(self, holds, what):
-        if not holds:
-            self.differences.append(what)
-
-    def same(self, ours, theirs, names):
-        """names: {ours: theirs} of numbers that must be equal."""
-        for name, other in names.items():
-            self.equal(ours[name], theirs[other], f"{name} ({other})")
-
-    def line_of(self, text):
-        """The number of the only line of the program that has this."""
-        with open(self.program, encoding="utf-8") as file:
-            found = [i for i, line in enumerate(file, 1) if text in line]
-        if len(found) != 1:
-            raise ValueError(f"{self.program} has {len(found)} lines with {text!r}")
-        return found[0]
-
-    def is_from(self, site, text):
-        """Whether a stack leads through that line of the program."""
-        line, name = self.line_of(text), os.path.basename(self.program)
-        return any(os.path.basename(frame["file"] or "") == name and frame["line"] == line
-                   for frame in site["stack"])
 
 
 # The state of the pool, in words of `pools[].then` and of samples/torch/books.py.

@@ -10,7 +10,10 @@ program when they are loaded: the stand-ins must be in front of those.
 PyTorch's programs run once more under `vramscope run`: recorded.py compares the trace with torch's own
 books, beside.py looks whether torch goes on as if we were not there.
 Last, the stacks of PyTorch's blocks are compared with those that it recorded itself (stacks.py), and
-TensorFlow's chunks with its own numbers (tf_books.py), and so is JAX's memory (jax_books.py).
+TensorFlow's chunks with its own numbers (tf_books.py), with those of its allocators when a program of ours
+drives them (tf_chunks.py), and with what training programs know of themselves (tf_questions.py); tf_beside.py
+looks whether it goes on as if we were not there.
+JAX's memory is compared with its own numbers, too (jax_books.py).
 CuPy and RMM, which do not run on softgpu, are imported, and their callbacks driven (checked.py).
 
 A framework that cannot be had here is skipped, aloud. What ran is written into --write.
@@ -30,7 +33,10 @@ import recorded
 import releases
 import stacks
 import table
+import tf_beside
 import tf_books
+import tf_chunks
+import tf_questions
 from install import Skipped, install
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -145,8 +151,11 @@ def compare_books(release, options):
     """Says whether TensorFlow's chunks are what it says of them; the number of failures."""
     if release.framework != "tensorflow":
         return 0
-    return tf_books.compare(install(release, options.work), options.stage,
-                            os.path.join(options.work, "recorded"))
+    folder, work = install(release, options.work), os.path.join(options.work, "recorded")
+    return (tf_books.compare(folder, options.stage, work) +
+            tf_chunks.compare(folder, options.stage, work) +
+            tf_questions.compare(folder, options.stage) +
+            tf_beside.compare(folder, options.stage, work))
 
 
 def compare_jax(release, options):

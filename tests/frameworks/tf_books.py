@@ -6,6 +6,7 @@ tensorflow/books.py runs under `vramscope run --softgpu` and leaves TensorFlow's
 trace, as marks. The trace is read by the reader of oracle.py, which shares nothing with the analyzer;
 bytes in use and their peak must be those of the chunks at every mark.
 """
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import oracle
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "tensorflow", "books.py")
 DRIVER = 1  # owner of a pool
+JOBS = 2  # a process of TensorFlow takes up to 2 GB
 TIMEOUT = 300  # seconds; a hang, not a measurement
 
 MODES = [
@@ -88,8 +90,9 @@ def compare(venv, stage, work):
     """How many ways went wrong."""
     failures = 0
     os.makedirs(work, exist_ok=True)
-    for name, settings in MODES:
-        compared, differences = run(venv, stage, work, name, settings)
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        results = pool.map(lambda mode: run(venv, stage, work, *mode), MODES)
+    for (name, _), (compared, differences) in zip(MODES, results):
         print(f"  books, {name}: {compared} numbers, {len(differences)} differences")
         for difference in differences[:10]:
             print(f"    {difference}")
