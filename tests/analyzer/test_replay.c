@@ -1,5 +1,6 @@
 #include "replay.h"
 
+#include "address_map.h"
 #include "script.h"
 
 static void setup(struct script *script)
@@ -349,9 +350,45 @@ static void test_nonsense_in_a_trace_does_no_harm(void **state)
 	script_fini(&script);
 }
 
+static void test_what_a_block_was_asked_for_belongs_to_the_one_before(void **state)
+{
+	struct vs_record asked = {.type = VS_RECORD_BLOCK_ASKED, .block_asked = {90, 5}};
+	struct vs_analysis analysis;
+	struct vs_address_map map;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_device(&script, 0, 10000);
+	script_pool(&script, 1, VS_POOL_FRAMEWORK, 0, 0, "pool");
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x1000, 1000);
+	script_add(&script, asked); /* behind no block */
+	script_block(&script, 1, 0x1000, 100);
+	script_set_thread(&script, 2);
+	script_add(&script, asked); /* another thread's */
+	script_set_thread(&script, 1);
+	script_add(&script, asked);
+	script_block(&script, 1, 0x1100, 200);
+	asked.block_asked.size = 300; /* more than the block: cannot be */
+	script_add(&script, asked);
+	asked.block_asked.size = 10; /* it was said */
+	script_add(&script, asked);
+	script_block(&script, 1, 0x1200, 50);
+	script_analyse(&script, &analysis);
+	assert_int_equal(
+		vs_address_map_init(&map, analysis.replay, script_get_device(analysis.replay)), 0);
+	assert_int_equal(map.pools[0].block_bytes, 350);
+	assert_int_equal(map.pools[0].slack_bytes, 10);
+	assert_int_equal(map.pools[0].nr_runs, 1);
+	vs_address_map_fini(&map);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_a_block_was_asked_for_belongs_to_the_one_before),
 		cmocka_unit_test(test_segments_of_all_kinds_on_the_device_are_live_and_reserved),
 		cmocka_unit_test(test_address_decides_what_a_free_frees),
 		cmocka_unit_test(test_free_that_failed_did_not_happen),

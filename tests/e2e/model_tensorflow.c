@@ -143,11 +143,13 @@ static void announce(bool is_new, const char *op, const char *region)
 	if (is_new) {
 		annotation.words[0] = op ? strlen(op) : 0;
 		annotation.words[1] = (uintptr_t)op;
+		annotation.words[2] = 77; /* the run of a function */
 		annotation.words[3] = region ? strlen(region) : 0;
 		annotation.words[4] = (uintptr_t)region;
 		annotation.words[5] = 1;
 	} else {
 		annotation.words[0] = (uintptr_t)op;
+		annotation.words[1] = 77;
 		annotation.words[2] = (uintptr_t)region;
 		annotation.words[3] = 1;
 	}

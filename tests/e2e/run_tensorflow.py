@@ -43,6 +43,9 @@ def chunks_are_blocks():
     pool = pools["TensorFlow GPU_0_bfc"]
     check_equal((pool["allocs"], pool["frees"], pool["bytes_allocated"], pool["live_at_end_bytes"],
                  pool["ooms"]), (2, 1, MIB + 1024, MIB, 1), "the pool")
+    then = json.loads(analyze("frag", "--json", "--at", "peak", "t.vscope"))["devices"][0]["pools"][0]["then"]
+    check_equal((then["block_bytes"], then["requested_bytes"], then["runs"]),
+                (MIB + 1024, MIB + 1000, 1), "chunks, what was asked for, runs of functions")
     sites = get_sites()
     for op in ("MatMul (output)", "Conv2D"):
         check(any(name.startswith(f"{op} in train.py:5 train_step < train.py:6 <module>")
