@@ -1,0 +1,74 @@
+/* Why memory ran out, on top; and where the memory was. */
+import { byId, make, fill, number } from './dom.js';
+import { palette } from './palette.js';
+import { bytesText, timeText, shareText } from './units.js';
+
+const CAUSES = {
+	fragmentation: 'fragmentation', limit: 'the pool has reached its limit', retention: 'memory that is kept from step to step',
+	capacity: 'the device is too small for this', pool: 'pools keep what they do not use', unknown: 'the cause cannot be told',
+};
+
+function instantText(at) {
+	return timeText(at.time_ns) + (at.phase ? ` in ${at.phase.slice(0, 80)}` : '') + (at.step !== null && at.step !== undefined ? ` of step ${at.step}` : '');
+}
+
+function causeOf(device, view) {
+	const oom = device.last_oom;
+	const mark = device.marks.find((one) => one.name === 'oom' && one.time_ns === oom.at.time_ns);
+	const links = make('p', { class: 'links' });
+
+	if (mark) {
+		links.append(make('a', { href: view.link({ at: mark.change, from: null, to: null }) }, 'Show the instant'),
+			make('a', { href: view.link({ at: mark.change, flame: 'live' }) + '&go=map-section' }, 'Address space there'),
+			make('a', { href: view.link({ at: mark.change, flame: 'live' }) + '&go=flame-section' }, 'Who had it'));
+		if (device.retained.growing)
+			links.append(make('a', { href: view.link({ flame: 'retained' }) + '&go=flame-section' }, 'What is kept'));
+	}
+	return make('article', { class: 'cause' },
+		make('h3', null, `${CAUSES[oom.cause] ? oom.cause[0].toUpperCase() + oom.cause.slice(1) : oom.cause}: `,
+			number(oom.requested_bytes, bytesText(oom.requested_bytes), 'last_oom.requested_bytes'), ` asked at ${instantText(oom.at)}`),
+		make('pre', null, device.words.join('\n')), links);
+}
+
+/* Where the whole device is: a bar, and its parts in words. */
+function whereOf(device) {
+	const where = device.where;
+	const colors = palette();
+	const parts = [
+		['live', where.live_bytes, colors.groups[0], 'where.live_bytes'],
+		['holes', where.hole_bytes, colors.holeLine, 'where.hole_bytes'],
+		['cached', where.cached_bytes, colors.groups[1], 'where.cached_bytes'],
+		['context and others', where.outside_bytes, colors.groups[6], 'where.outside_bytes'],
+		['not taken', where.not_taken_bytes, colors.free, 'where.not_taken_bytes'],
+		['free or not seen', where.not_seen_bytes, colors.free, 'where.not_seen_bytes'],
+	].filter((part) => part[1]);
+
+	if (!where.total_bytes || where.excess_bytes)
+		return [];
+	const bar = make('div', { class: 'where', 'aria-hidden': 'true' });
+	const list = make('ul', { class: 'where-list' });
+
+	for (const [name, bytes, color, key] of parts) {
+		const piece = make('div');
+		const chip = make('span', { class: 'chip' });
+
+		piece.style.width = `${bytes / where.total_bytes * 100}%`;
+		piece.style.background = color;
+		chip.style.background = color;
+		bar.append(piece);
+		list.append(make('li', null, chip, `${name} `, number(bytes, bytesText(bytes), key), ` ${shareText(bytes, where.total_bytes)}`));
+	}
+	return [make('p', { class: 'calm' }, `Where ${bytesText(where.total_bytes)} are at ${instantText(device.at)}`), bar, list];
+}
+
+export function showCauses(device, view) {
+	const parts = [];
+
+	if (device.last_oom)
+		parts.push(causeOf(device, view));
+	else
+		parts.push(make('p', { class: 'calm' }, device.failed_allocs ? 'It did not run out of memory: what failed was tried again with success.' : 'It did not run out of memory.'));
+	parts.push(...whereOf(device));
+	byId('why-title').textContent = device.last_oom ? 'Out of memory' : 'Memory was enough';
+	fill(byId('causes'), ...parts);
+}

@@ -1,0 +1,322 @@
+/* Questions about all changes of a trace, answered in the worker. */
+import { BORN, CHARGED, DISCHARGED, RESERVED, STEP, PUSH, POP, FAILED, MARK, RANGE_START, RANGE_END, LOST, IS_LIVE, IS_RESERVED, IS_ON_DEVICE } from './decode.js';
+
+const CHECKPOINT = 65536; /* changes between two */
+const CHUNK = 4096; /* items that are skipped together */
+const MOST_GROUPS = 10; /* that are told apart */
+
+/* Whether an item is live after the first `change` changes. */
+export function isLiveAt(all, item, change) {
+	const toggles = all.toggles.get(item);
+	let live = (all.flags[item] & IS_LIVE) !== 0;
+
+	if (toggles)
+		for (const at of toggles)
+			if (at < change)
+				live = all.type[at] === CHARGED;
+	return live;
+}
+
+/* How many changes have happened at a time. */
+export function changesAt(all, time) {
+	let low = 0;
+	let high = all.nr;
+
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+
+		if (all.time[middle] <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* ---- What lies beside the items --------------------------------------------------------------- */
+
+function endVisit(found, visit, time) {
+	visit.end = time;
+	found.visits.push(visit);
+}
+
+function followPhase(found, stacks, all, i, field) {
+	const thread = all.fields[field];
+
+	if (!stacks.has(thread))
+		stacks.set(thread, []);
+	const stack = stacks.get(thread);
+	if (all.type[i] === PUSH)
+		stack.push({ thread, depth: stack.length, name: all.fields[field + 1], start: all.time[i] });
+	else if (stack.length)
+		endVisit(found, stack.pop(), all.time[i]);
+}
+
+/* Steps, phases, failures and marks, in order of their beginning. */
+export function findBeside(all) {
+	const found = { steps: [], visits: [], failures: [], marks: [], lost: [] };
+	const stacks = new Map();
+	const ranges = new Map();
+	const end = all.nr ? all.time[all.nr - 1] : 0;
+
+	for (let i = 0; i < all.nr; i++) {
+		const field = all.what[i];
+
+		switch (all.type[i]) {
+		case STEP:
+			found.steps.push({ time: all.time[i], number: all.fields[field], change: i + 1 });
+			break;
+		case PUSH:
+		case POP:
+			followPhase(found, stacks, all, i, field);
+			break;
+		case FAILED:
+			found.failures.push({ time: all.time[i], device: all.fields[field], size: all.fields[field + 1], change: i + 1 });
+			break;
+		case MARK:
+			found.marks.push({ time: all.time[i], name: all.fields[field + 1] });
+			break;
+		case RANGE_START:
+			ranges.set(all.fields[field], { thread: -1, depth: ranges.size, name: all.fields[field + 1], start: all.time[i] });
+			break;
+		case RANGE_END:
+			if (ranges.has(all.fields[field])) {
+				endVisit(found, ranges.get(all.fields[field]), all.time[i]);
+				ranges.delete(all.fields[field]);
+			}
+			break;
+		case LOST:
+			found.lost.push({ time: all.time[i], events: all.fields[field] });
+			break;
+		}
+	}
+	for (const stack of stacks.values())
+		for (const visit of stack)
+			endVisit(found, visit, end);
+	for (const visit of ranges.values())
+		endVisit(found, visit, end);
+	found.visits.sort((a, b) => a.start - b.start || a.depth - b.depth);
+	return found;
+}
+
+/* ---- Sums over time --------------------------------------------------------------------------- */
+
+/* Running sums of one device; `groupOf`: of each item. */
+class Sums {
+	constructor(all, device, groupOf, nrGroups) {
+		this.all = all;
+		this.device = device;
+		this.groupOf = groupOf;
+		this.live = 0;
+		this.count = 0;
+		this.reserved = 0;
+		this.groups = new Float64Array(nrGroups);
+	}
+
+	copy() {
+		return { live: this.live, count: this.count, reserved: this.reserved, groups: this.groups.slice() };
+	}
+
+	restore(from) {
+		this.live = from.live;
+		this.count = from.count;
+		this.reserved = from.reserved;
+		this.groups.set(from.groups);
+	}
+
+	charge(item, sign) {
+		if (!(this.all.flags[item] & IS_ON_DEVICE))
+			return;
+		const size = sign * this.all.size[item];
+
+		this.live += size;
+		this.count += sign;
+		this.groups[this.groupOf[item]] += size;
+	}
+
+	apply(i) {
+		const all = this.all;
+		const type = all.type[i];
+		const what = all.what[i];
+
+		if (type > RESERVED)
+			return;
+		if (type === RESERVED) {
+			if (all.fields[what] === this.device)
+				this.reserved += all.fields[what + 1];
+			return;
+		}
+		if (all.device[what] !== this.device)
+			return;
+		if (type === CHARGED || type === DISCHARGED) {
+			this.charge(what, type === CHARGED ? 1 : -1);
+			return;
+		}
+		const sign = type === BORN ? 1 : -1;
+		if (all.flags[what] & IS_RESERVED)
+			this.reserved += sign * all.size[what];
+		if (type === BORN ? all.flags[what] & IS_LIVE : isLiveAt(all, what, i))
+			this.charge(what, sign);
+	}
+}
+
+export class Model {
+	constructor(all, tables) {
+		this.all = all;
+		this.tables = tables;
+		this.beside = findBeside(all);
+		this.grouping = null;
+		this.chunkDied = new Uint32Array(Math.ceil(all.nrItems / CHUNK));
+		for (let i = 0; i < all.nrItems; i++) {
+			const chunk = Math.floor(i / CHUNK);
+
+			if (all.died[i] > this.chunkDied[chunk])
+				this.chunkDied[chunk] = all.died[i];
+		}
+	}
+
+	/* Calls visit(item) for every item that is there after so many changes. */
+	eachAlive(change, visit) {
+		const all = this.all;
+
+		for (let chunk = 0; chunk < this.chunkDied.length; chunk++) {
+			const first = chunk * CHUNK;
+			const last = Math.min(first + CHUNK, all.nrItems);
+
+			if (all.born[first] >= change)
+				break;
+			if (this.chunkDied[chunk] < change)
+				continue;
+			for (let i = first; i < last && all.born[i] < change; i++)
+				if (all.died[i] >= change)
+					visit(i);
+		}
+	}
+
+	keyOf(by) {
+		return { site: this.all.site, pool: this.all.pool, kind: this.all.kind, phase: this.all.phase }[by];
+	}
+
+	/* The keys that are told apart: those with most bytes at the peak, most first. */
+	chooseKeys(device, by, peak) {
+		const bytes = new Map();
+		const key = this.keyOf(by);
+
+		this.eachAlive(peak, (item) => {
+			if (this.all.device[item] === device && this.all.flags[item] & IS_ON_DEVICE && isLiveAt(this.all, item, peak))
+				bytes.set(key[item], (bytes.get(key[item]) || 0) + this.all.size[item]);
+		});
+		return [...bytes].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, MOST_GROUPS).map((pair) => pair[0]);
+	}
+
+	/* keys: NULL, or those of the first picture. The last group is all else. */
+	group(device, by, peak, keys) {
+		const name = `${device} ${by}`;
+
+		if (this.grouping && this.grouping.name === name)
+			return this.grouping;
+		const chosen = keys || this.chooseKeys(device, by, peak);
+		const place = new Map(chosen.map((key, i) => [key, i]));
+		const key = this.keyOf(by);
+		const groupOf = new Uint8Array(this.all.nrItems);
+
+		for (let i = 0; i < groupOf.length; i++) {
+			const found = place.get(key[i]);
+
+			groupOf[i] = found === undefined ? chosen.length : found;
+		}
+		const sums = new Sums(this.all, device, groupOf, chosen.length + 1);
+		const checkpoints = [];
+		for (let i = 0; i < this.all.nr; i++) {
+			if (i % CHECKPOINT === 0)
+				checkpoints.push(sums.copy());
+			sums.apply(i);
+		}
+		this.grouping = { name, device, by, keys: chosen, groupOf, checkpoints };
+		return this.grouping;
+	}
+
+	sumsAt(grouping, change) {
+		const sums = new Sums(this.all, grouping.device, grouping.groupOf, grouping.keys.length + 1);
+		const checkpoint = Math.min(Math.floor(change / CHECKPOINT), grouping.checkpoints.length - 1);
+
+		if (checkpoint < 0)
+			return sums;
+		sums.restore(grouping.checkpoints[checkpoint]);
+		for (let i = checkpoint * CHECKPOINT; i < change; i++)
+			sums.apply(i);
+		return sums;
+	}
+
+	/* Columns of a picture: of each the instant with most live bytes. Instants lie between events. */
+	series(grouping, from, to, columns) {
+		const all = this.all;
+		const nrGroups = grouping.keys.length + 1;
+		const result = {
+			from, to, columns, nrGroups,
+			live: new Float64Array(columns),
+			reserved: new Float64Array(columns),
+			change: new Uint32Array(columns),
+			groups: new Float64Array(columns * nrGroups),
+		};
+		let i = changesAt(all, from);
+		const sums = this.sumsAt(grouping, i);
+		const scale = columns / Math.max(to - from, 1);
+
+		const note = (column) => {
+			if (sums.reserved > result.reserved[column])
+				result.reserved[column] = sums.reserved;
+			if (sums.live <= result.live[column] && result.change[column])
+				return;
+			result.live[column] = sums.live;
+			result.change[column] = i;
+			result.groups.set(sums.groups, column * nrGroups);
+		};
+
+		for (let column = 0; column < columns; column++) {
+			const end = column + 1 < columns ? from + (column + 1) / scale : to;
+
+			note(column);
+			while (i < all.nr && all.time[i] < end) {
+				const time = all.time[i];
+
+				while (i < all.nr && all.time[i] === time)
+					sums.apply(i++);
+				note(column);
+			}
+		}
+		return result;
+	}
+
+	/* Sums of each site, live after so many changes. */
+	sitesAt(device, change) {
+		const sites = new Map();
+
+		this.eachAlive(change, (item) => {
+			if (this.all.device[item] !== device || !(this.all.flags[item] & IS_ON_DEVICE) || !isLiveAt(this.all, item, change))
+				return;
+			const row = sites.get(this.all.site[item]) || { bytes: 0, count: 0 };
+
+			row.bytes += this.all.size[item];
+			row.count++;
+			sites.set(this.all.site[item], row);
+		});
+		return sites;
+	}
+
+	/* Of all the trace: what each site became live with. */
+	siteTotals(device) {
+		const totals = new Map();
+
+		for (let i = 0; i < this.all.nrItems; i++) {
+			if (this.all.device[i] !== device)
+				continue;
+			const row = totals.get(this.all.site[i]) || { bytes: 0, count: 0 };
+
+			row.bytes += this.all.size[i];
+			row.count++;
+			totals.set(this.all.site[i], row);
+		}
+		return totals;
+	}
+}
