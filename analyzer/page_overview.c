@@ -5,6 +5,16 @@
 
 #include "site_order.h"
 
+/* Programs start long before their first event: nothing is there to see. */
+static void choose_window(struct vs_page_overview *overview, const struct vs_analysis *analysis)
+{
+	uint64_t first = analysis->replay->first_ns, last = analysis->duration_ns;
+	uint64_t margin = last > first ? (last - first) / 50 : 0;
+
+	overview->from_ns = first > margin ? first - margin : 0;
+	overview->to_ns = last > overview->from_ns ? last : overview->from_ns + 1;
+}
+
 int vs_page_overview_init(struct vs_page_overview *overview, const struct vs_analysis *analysis,
 			  const struct vs_replay_device *device)
 {
@@ -15,7 +25,7 @@ int vs_page_overview_init(struct vs_page_overview *overview, const struct vs_ana
 	if (err)
 		return err;
 	memset(overview, 0, sizeof(*overview));
-	overview->duration_ns = analysis->duration_ns ? analysis->duration_ns : 1;
+	choose_window(overview, analysis);
 	for (size_t i = 0; i < nr_rows && i < VS_PAGE_OVERVIEW_SITES; i++)
 		overview->sites[overview->nr_sites++] = rows[i].account->site->index;
 	free(rows);
@@ -45,7 +55,9 @@ void vs_page_overview_add(struct vs_page_overview *overview, uint64_t time_ns, u
 			  uint64_t reserved)
 {
 	struct vs_page_column_level *level;
-	double place = (double)time_ns / (double)overview->duration_ns * VS_PAGE_OVERVIEW_COLUMNS;
+	double since = time_ns > overview->from_ns ? (double)(time_ns - overview->from_ns) : 0;
+	double place = since / (double)(overview->to_ns - overview->from_ns) *
+		       VS_PAGE_OVERVIEW_COLUMNS;
 	uint32_t column = place < VS_PAGE_OVERVIEW_COLUMNS ? (uint32_t)place
 							   : VS_PAGE_OVERVIEW_COLUMNS - 1;
 

@@ -18,7 +18,8 @@ struct vs_page_column_level {
 };
 
 struct vs_page_overview {
-	uint64_t duration_ns; /* at least 1 */
+	uint64_t from_ns; /* a little before the first event */
+	uint64_t to_ns;   /* behind the last one */
 	uint32_t sites[VS_PAGE_OVERVIEW_SITES];
 	size_t nr_sites;
 	uint64_t charged[VS_PAGE_OVERVIEW_GROUPS]; /* by now, in the middle of an event */

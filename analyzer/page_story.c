@@ -9,7 +9,7 @@
 #include "report_text.h"
 
 #define TOP_ROWS   10  /* of the lists that come with their stacks; the page has all sites itself */
-#define TEXT_WIDTH 110 /* columns of what `report` says */
+#define TEXT_WIDTH 160 /* columns of what `report` says */
 
 /* ---- Marks ---------------------------------------------------------------------------------- */
 
@@ -122,6 +122,8 @@ static int put_overview(struct vs_story *story, const struct vs_page_overview *o
 	int err;
 
 	vs_json_begin_object(json, "overview");
+	vs_json_put_number(json, "from_ns", overview->from_ns);
+	vs_json_put_number(json, "to_ns", overview->to_ns);
 	vs_json_put_number(json, "columns", VS_PAGE_OVERVIEW_COLUMNS);
 	err = put_overview_sites(story, overview);
 	vs_json_begin_array(json, "live");

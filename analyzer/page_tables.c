@@ -37,7 +37,7 @@ static int put_frame(struct table_maker *maker, const struct vs_site_frame *fram
 		vs_json_put_text(&maker->json, NULL, symbols[i].file);
 		vs_json_put_number(&maker->json, NULL, symbols[i].line);
 		vs_json_put_number(&maker->json, NULL, symbols[i].kind);
-		vs_json_put_text(&maker->json, NULL, symbols[i].module);
+		vs_json_put_bool(&maker->json, NULL, vs_site_names_is_wrapper(&symbols[i]));
 		vs_json_end_array(&maker->json);
 	}
 	vs_json_end_array(&maker->json);

@@ -12,6 +12,16 @@ function instantText(at) {
 	return timeText(at.time_ns) + (at.phase ? ` in ${at.phase.slice(0, 80)}` : '') + (at.step !== null && at.step !== undefined ? ` of step ${at.step}` : '');
 }
 
+/* The words of `report`, without what the heading says already. */
+function wordsOf(device) {
+	const lines = device.words.map((line) => line.replace(/ *cause: [A-Z -]+$/, '')).filter((line) => line);
+	const asked = `: ${bytesText(device.last_oom.requested_bytes)} asked`;
+
+	if (lines.length && lines[0].startsWith('OUT OF MEMORY') && lines[0].includes(asked))
+		lines[0] = '  ' + lines[0].slice(lines[0].lastIndexOf(asked) + 2);
+	return lines.join('\n');
+}
+
 function causeOf(device, view) {
 	const oom = device.last_oom;
 	const mark = device.marks.find((one) => one.name === 'oom' && one.time_ns === oom.at.time_ns);
@@ -27,7 +37,7 @@ function causeOf(device, view) {
 	return make('article', { class: 'cause' },
 		make('h3', null, `${CAUSES[oom.cause] ? oom.cause[0].toUpperCase() + oom.cause.slice(1) : oom.cause}: `,
 			number(oom.requested_bytes, bytesText(oom.requested_bytes), 'last_oom.requested_bytes'), ` asked at ${instantText(oom.at)}`),
-		make('pre', null, device.words.join('\n')), links);
+		make('pre', null, wordsOf(device)), links);
 }
 
 /* Where the whole device is: a bar, and its parts in words. */

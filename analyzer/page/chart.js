@@ -23,7 +23,8 @@ export class Chart {
 	}
 
 	reset() {
-		this.duration = 1;
+		this.start = 0; /* all of the time there is to see */
+		this.end = 1;
 		this.from = 0;
 		this.to = 1;
 		this.full = null; /* series of the whole time */
@@ -71,13 +72,17 @@ export class Chart {
 
 	/* The window, kept inside the trace. */
 	show(from, to, isQuiet) {
-		const span = Math.min(this.duration, Math.max(LEAST_SPAN, to - from));
+		const span = Math.min(this.end - this.start, Math.max(LEAST_SPAN, to - from));
 
-		this.from = Math.max(0, Math.min(from, this.duration - span));
+		this.from = Math.max(this.start, Math.min(from, this.end - span));
 		this.to = this.from + span;
 		this.redraw();
 		if (!isQuiet)
 			this.tell.onWindow(this.from, this.to);
+	}
+
+	showAll() {
+		this.show(this.start, this.end);
 	}
 
 	zoom(factor, around) {
@@ -232,8 +237,10 @@ export class Chart {
 			context.lineTo(CHART_LEFT + this.plotWidth, Math.round(y(this.capacity)) + 0.5);
 			context.stroke();
 			context.setLineDash([]);
+			context.textAlign = 'left';
 			this.putLabel(context, `capacity ${bytesText(this.capacity)}`, CHART_LEFT + 6, y(this.capacity) + 11, colors.capacity, colors.panel);
 		} else if (this.capacity) {
+			context.textAlign = 'left';
 			this.putLabel(context, `↑ capacity ${bytesText(this.capacity)}`, CHART_LEFT + 6, this.plotTop + 9, colors.capacity, colors.panel);
 		}
 	}
@@ -339,7 +346,7 @@ export class Chart {
 			context.fillStyle = colors.phases[parity % 2];
 			context.fillRect(left, top + row * CHART_ROW, Math.max(1, right - left - (right - left > 3 ? 1 : 0)), CHART_ROW - 2);
 			if (right - left > 26) {
-				const name = visit.nr > 1 ? `${visit.nr} phases` : this.names[visit.name - 1] || '?';
+				const name = visit.nr > 1 ? `${visit.nr} phases: zoom in` : this.names[visit.name - 1] || '?';
 
 				context.fillStyle = colors.text;
 				context.fillText(fitText(context, name, right - left - 8), left + 4, top + row * CHART_ROW + CHART_ROW / 2 - 1);
@@ -348,7 +355,7 @@ export class Chart {
 	}
 
 	drawMarks(context, top, bottom, colors) {
-		let last = -Infinity;
+		let taken = [Infinity, -Infinity]; /* by the text before */
 
 		for (const mark of this.marks) {
 			const at = Math.round(this.x(mark.time)) + 0.5;
@@ -363,13 +370,16 @@ export class Chart {
 			context.lineTo(at, bottom);
 			context.stroke();
 			context.setLineDash([]);
-			if (at - last < 40 && !mark.isAlarm)
-				continue;
-			last = at;
 			const half = context.measureText(mark.text).width / 2 + 4;
+			const place = Math.max(CHART_LEFT + half, Math.min(at, CHART_LEFT + this.plotWidth - half));
+			const isOver = place + half > taken[0] && place - half < taken[1];
 
+			if (isOver && mark.isAlarm)
+				continue;
+			if (!isOver)
+				taken = [place - half, place + half];
 			context.textAlign = 'center';
-			this.putLabel(context, mark.text, Math.max(CHART_LEFT + half, Math.min(at, CHART_LEFT + this.plotWidth - half)), 8, mark.isAlarm ? colors.failure : colors.text, colors.panel);
+			this.putLabel(context, mark.text, isOver ? at - half - 2 : place, isOver ? top + 10 : 8, mark.isAlarm ? colors.failure : colors.text, colors.panel);
 		}
 	}
 
@@ -440,8 +450,9 @@ export class Chart {
 		if (!series)
 			return;
 		const x = (column) => CHART_LEFT + column / series.columns * this.plotWidth;
-		const y = (bytes) => height - bytes / this.top * (height - 2);
-		const place = (time) => CHART_LEFT + time / this.duration * this.plotWidth;
+		const highest = series.reserved.reduce((most, bytes) => Math.max(most, bytes), 1);
+		const y = (bytes) => height - bytes / highest * (height - 4);
+		const place = (time) => CHART_LEFT + (time - this.start) / (this.end - this.start) * this.plotWidth;
 
 		this.fillGroups(context, series, 0, series.columns, x, y);
 		this.strokeLevel(context, series.reserved, 0, series.columns, x, y, colors.reserved);
@@ -495,7 +506,7 @@ export class Chart {
 			this.picture.redraw();
 			this.tell.onHover(null);
 		});
-		canvas.addEventListener('dblclick', () => this.show(0, this.duration));
+		canvas.addEventListener('dblclick', () => this.showAll());
 		canvas.addEventListener('wheel', (event) => {
 			if (event.ctrlKey || event.metaKey) {
 				event.preventDefault();
@@ -508,7 +519,7 @@ export class Chart {
 	}
 
 	listenStrip(strip) {
-		const timeOf = (event) => (event.clientX - strip.getBoundingClientRect().left - CHART_LEFT) / this.plotWidth * this.duration;
+		const timeOf = (event) => (event.clientX - strip.getBoundingClientRect().left - CHART_LEFT) / this.plotWidth * (this.end - this.start) + this.start;
 		let grip = null;
 
 		strip.addEventListener('pointerdown', (event) => {

@@ -1,7 +1,7 @@
 /* A flame graph (from below) or an icicle (from above) of stacks. */
 import { Picture, fitText } from './dom.js';
 import { palette, textColor, inkOn } from './palette.js';
-import { PYTHON } from './constants.js';
+import { NATIVE, PYTHON } from './constants.js';
 
 const FLAME_ROW = 19;
 
@@ -20,6 +20,7 @@ export class Flame {
 	setTree(tree, isIcicle) {
 		this.tree = tree;
 		this.isIcicle = isIcicle;
+		this.hasPython = tree.kind.includes(PYTHON);
 		this.root = 0;
 		this.chosen = 0;
 		this.picture.canvas.style.height = `${Math.max(120, (tree.deepest + 1) * FLAME_ROW + 4)}px`;
@@ -65,7 +66,7 @@ export class Flame {
 
 			if (!box)
 				continue;
-			const color = i ? textColor(tree.text[i], tree.kind[i] === PYTHON || undefined) : colors.phases[1];
+			const color = i ? textColor(tree.text[i], this.hasPython ? tree.kind[i] !== NATIVE : true) : colors.phases[1];
 
 			context.fillStyle = color;
 			context.fillRect(box.x, box.y, Math.max(0.5, box.width - (box.width > 2 ? 1 : 0)), FLAME_ROW - 1);

@@ -114,7 +114,7 @@ function legendRow(kind, color, name, value, key) {
 		chip.style.background = color;
 	else
 		chip.style.visibility = 'hidden';
-	return make('tr', { class: kind }, make('td', null, chip), make('td', { class: 'name', title: name.slice(0, 2000) }, name.slice(0, 300)),
+	return make('tr', { class: kind }, make('td', null, chip), make('td', { class: 'name', title: name.slice(0, 2000) }, make('span', null, name.slice(0, 300))),
 		make('td', null, value === null ? '' : number(value, bytesText(value), key)));
 }
 
@@ -140,10 +140,10 @@ function showLegend(levels) {
 
 /* ---- Time ------------------------------------------------------------------------------------- */
 
-function overviewSeries(device, duration) {
+function overviewSeries(device) {
 	const overview = device.overview;
 	const nrGroups = overview.groups.length;
-	const series = { from: 0, to: duration, columns: overview.columns, nrGroups, live: overview.live, reserved: overview.reserved, change: null, groups: new Float64Array(overview.columns * nrGroups) };
+	const series = { from: overview.from_ns, to: overview.to_ns, columns: overview.columns, nrGroups, live: overview.live, reserved: overview.reserved, change: null, groups: new Float64Array(overview.columns * nrGroups) };
 
 	overview.groups.forEach((levels, group) => levels.forEach((bytes, column) => {
 		series.groups[column * nrGroups + group] = bytes;
@@ -160,13 +160,14 @@ function marksOf(device) {
 		if (mark.name === 'oom')
 			marks.push({ time: mark.time_ns, text: `out of memory: ${bytesText(mark.requested_bytes)}`, isAlarm: true });
 	}
-	return marks.sort((a, b) => a.isAlarm - b.isAlarm);
+	/* The latest out-of-memory has the first word. */
+	return marks.sort((a, b) => b.isAlarm - a.isAlarm || b.time - a.time);
 }
 
 let windowTimer = 0;
 
 function windowMoved(from, to) {
-	const isAll = from <= 0 && to >= chart.duration;
+	const isAll = from <= chart.start && to >= chart.end;
 
 	view.set({ from: isAll ? null : Math.floor(from), to: isAll ? null : Math.ceil(to) });
 	clearTimeout(windowTimer);
@@ -175,7 +176,7 @@ function windowMoved(from, to) {
 
 /* The finest picture of the window. What is on the screen meanwhile is the coarser one. */
 async function refine() {
-	if (!state.ready)
+	if (!state.ready || chart.picture.width < 100)
 		return;
 	const columns = Math.max(64, Math.min(2048, Math.round(chart.plotWidth)));
 	const fields = question({ from: chart.from, to: chart.to, columns });
@@ -315,7 +316,7 @@ async function showTree() {
 	const mode = view.get('flame', 'live') === 'retained' ? 'retained' : 'live';
 	const device = deviceNow();
 	const tree = await asker.askNewest('tree', {
-		trace: state.trace, device: device.index, change: state.change, hasNative: byId('native').checked,
+		trace: state.trace, device: device.index, change: state.change, hasAll: byId('native').checked,
 		retained: mode === 'retained' ? device.retained_sites.filter((row) => row[1]).map(([site, bytes]) => [site, bytes]) : null,
 	});
 
@@ -471,9 +472,13 @@ function chooseTable(name) {
 
 /* ---- Beginning -------------------------------------------------------------------------------- */
 
+/* The window that the address names. */
+function showWindow() {
+	chart.show(view.getNumber('from', chart.start, chart.start, chart.end), view.getNumber('to', chart.end, chart.start, chart.end), true);
+}
+
 /* What the story alone can show: at once. */
 function showFirst() {
-	const trace = traceNow();
 	const device = deviceNow();
 
 	chart.reset();
@@ -483,10 +488,10 @@ function showFirst() {
 	if (!device)
 		return;
 	showCauses(device, view);
-	chart.duration = Math.max(1, trace.duration_ns);
-	chart.from = view.getNumber('from', 0, 0, chart.duration);
-	chart.to = view.getNumber('to', chart.duration, chart.from + 1, chart.duration * 2);
-	chart.full = overviewSeries(device, chart.duration);
+	chart.start = device.overview.from_ns;
+	chart.end = device.overview.to_ns;
+	showWindow();
+	chart.full = overviewSeries(device);
 	chart.marks = marksOf(device);
 	chart.setTop(Math.max(device.peak_reserved_bytes, device.peak_live_bytes), device.total_bytes);
 	state.keys = device.overview.sites.map((one) => one.site);
@@ -514,7 +519,6 @@ async function showRest() {
 	state.ready = ready;
 	chart.steps = ready.steps;
 	chart.names = ready.tables.names;
-	byId('native-label').hidden = !ready.hasPython;
 	await regroup();
 	const mark = markNow('oom') || markNow('peak');
 
@@ -531,7 +535,7 @@ async function regroup() {
 	const { keys } = await asker.ask('group', fields);
 
 	state.keys = keys;
-	chart.full = await asker.ask('series', { ...fields, from: 0, to: chart.duration, columns: 1024 });
+	chart.full = await asker.ask('series', { ...fields, from: chart.start, to: chart.end, columns: 1024 });
 	chart.series = null;
 	chart.redraw();
 }
@@ -572,7 +576,7 @@ function applyView(values) {
 		return;
 	}
 	delete document.body.dataset.instant;
-	chart.show(view.getNumber('from', 0, 0, chart.duration), view.getNumber('to', chart.duration, 0, chart.duration), true);
+	showWindow();
 	makeTabs();
 	regroup().then(() => goTo(view.getNumber('at', state.change, 0, traceNow().changes))).then(jump).catch(complain);
 }
@@ -638,7 +642,7 @@ const KEYS = {
 	'+': () => chart.zoom(0.5),
 	'=': () => chart.zoom(0.5),
 	'-': () => chart.zoom(2),
-	0: () => chart.show(0, chart.duration),
+	0: () => chart.showAll(),
 	Home: () => goTo(0),
 	End: () => goTo(traceNow().changes),
 	p: () => goToMark('peak'),
@@ -676,7 +680,7 @@ function listen() {
 	byId('go-oom').addEventListener('click', () => goToMark('oom'));
 	byId('zoom-in').addEventListener('click', () => chart.zoom(0.5));
 	byId('zoom-out').addEventListener('click', () => chart.zoom(2));
-	byId('zoom-all').addEventListener('click', () => chart.show(0, chart.duration));
+	byId('zoom-all').addEventListener('click', () => chart.showAll());
 	byId('by').addEventListener('change', (event) => {
 		state.by = event.target.value;
 		view.set({ by: state.by });

@@ -38,14 +38,14 @@ export function inkOn(color) {
 	return (ground + 0.05) / 0.05 > 1.05 / (ground + 0.05) ? '#000000' : '#ffffff';
 }
 
-/* A colour for a text, always the same: warm ones, as flame graphs have. */
-export function textColor(text, isPython) {
+/* A colour for a text, always the same: warm ones, as flame graphs have; or grey. */
+export function textColor(text, isWarm) {
 	let hash = 0;
 
 	for (let i = 0; i < text.length && i < 200; i++)
 		hash = (hash * 31 + text.charCodeAt(i)) | 0;
 	const dark = document.documentElement.dataset.theme === 'dark';
-	const shades = isPython === false ? (dark ? ['#4a525d', '#525b67', '#434b55'] : ['#d5dae0', '#c9d0d8', '#dfe3e8'])
+	const shades = !isWarm ? (dark ? ['#4a525d', '#525b67', '#434b55'] : ['#d5dae0', '#c9d0d8', '#dfe3e8'])
 		: (dark ? ['#8a5a2b', '#94652f', '#7d4f2a', '#a07138'] : ['#f2c58a', '#eeb878', '#f6d3a0', '#e9ae6a']);
 
 	return shades[Math.abs(hash) % shades.length];

@@ -1,27 +1,33 @@
 /* Stacks to trees, for flame graphs. Runs in the worker. */
 import { NATIVE, PYTHON } from './constants.js';
 
-/* The functions of a site, outermost first, as [text, kind of frame]. */
-export function stackOf(tables, site, hasNative) {
+/*
+ * The functions of a site, outermost first, as [text, kind of frame]. Unless all are asked for: only
+ * Python's and operations where there are any, else from main() on, and not those that only allocate.
+ */
+export function stackOf(tables, site, hasAll) {
 	const found = tables.sites[site];
 	const result = [];
 
 	if (!found)
 		return result;
 	for (const place of found[1])
-		for (const [name, file, line, kind] of tables.frames[place]) {
+		for (const [name, file, line, kind, isWrapper] of tables.frames[place]) {
 			const where = file ? `${file.slice(file.lastIndexOf('/') + 1)}${line ? ':' + line : ''} ` : '';
 
-			result.push([where + name, kind]);
+			result.push([where + name, kind, isWrapper, name]);
 		}
 	result.reverse();
-	if (hasNative || !result.some((frame) => frame[1] === PYTHON))
+	if (hasAll)
 		return result;
-	return result.filter((frame) => frame[1] !== NATIVE);
-}
+	if (result.some((frame) => frame[1] === PYTHON))
+		return result.filter((frame) => frame[1] !== NATIVE);
+	const main = result.findIndex((frame) => frame[3] === 'main');
+	const inner = result.slice(Math.max(0, main));
 
-export function hasPython(tables) {
-	return tables.frames.some((frames) => frames.some((frame) => frame[3] === PYTHON));
+	while (inner.length > 1 && inner[inner.length - 1][2])
+		inner.pop();
+	return inner;
 }
 
 function makeNode(text, kind, depth) {
@@ -29,14 +35,14 @@ function makeNode(text, kind, depth) {
 }
 
 /* sites: of each its bytes and count. Flat: children right behind their parents, largest first. */
-export function makeTree(tables, sites, hasNative) {
+export function makeTree(tables, sites, hasAll) {
 	const root = makeNode('all', -1, 0);
 	const flat = { text: [], kind: [], depth: [], start: [], bytes: [], count: [], self: [], site: [] };
 	let deepest = 0;
 
 	for (const [site, row] of sites) {
 		let node = root;
-		const stack = stackOf(tables, site, hasNative);
+		const stack = stackOf(tables, site, hasAll);
 
 		if (!stack.length)
 			stack.push([tables.sites[site] ? tables.sites[site][0] || '(no stack)' : '(no stack)', NATIVE]);

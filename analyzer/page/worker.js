@@ -2,7 +2,7 @@
 import { inflate, decodePart, makeChanges } from './decode.js';
 import { Model, changesAt } from './model.js';
 import { spaceAt, describeItem } from './space.js';
-import { makeTree, stackOf, hasPython } from './tree.js';
+import { makeTree, stackOf } from './tree.js';
 
 const models = new Map(); /* by number of the trace */
 const loading = new Map();
@@ -26,7 +26,7 @@ const answers = {
 
 		loading.delete(trace);
 		models.set(trace, model);
-		return { tables, changes: all.nr, items: all.nrItems, steps: model.beside.steps, failures: model.beside.failures, lost: model.beside.lost, marks: model.beside.marks, hasPython: hasPython(tables) };
+		return { tables, changes: all.nr, items: all.nrItems, steps: model.beside.steps, failures: model.beside.failures, lost: model.beside.lost, marks: model.beside.marks };
 	},
 
 	group({ trace, device, by, peak, keys }) {
@@ -68,12 +68,12 @@ const answers = {
 		return found;
 	},
 
-	tree({ trace, device, change, hasNative, retained }) {
+	tree({ trace, device, change, hasAll, retained }) {
 		const model = models.get(trace);
 		const sites = retained ? new Map(retained.map(([site, bytes]) => [site, { bytes, count: 0 }]))
 			: model.sitesAt(device, change);
 
-		return makeTree(model.tables, sites, hasNative);
+		return makeTree(model.tables, sites, hasAll);
 	},
 
 	sites({ trace, device, change }) {
