@@ -133,14 +133,18 @@ static void keep_back(struct vs_page_events *events, const struct vs_replay *rep
 }
 
 static int on_born(struct vs_page_events *events, const struct vs_replay *replay,
-		   const struct vs_item *item)
+		   const struct vs_change *change)
 {
+	const struct vs_item *item = change->item;
 	int err = flush(events);
 
 	if (!err)
 		err = describe(events, replay, item, &events->birth);
 	if (err)
 		return err;
+	/* Back after a free that failed, or a part of what was there: not allocated again. */
+	if (change->cause == VS_CAUSE_RESTORED || change->cause == VS_CAUSE_SHAPE)
+		events->birth.flags |= VS_PAGE_IS_CONTINUED;
 	if (is_reserved(item))
 		events->reserved[item->device->index] += item->size;
 	keep_back(events, replay, item);
@@ -209,7 +213,7 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 		return 0;
 	switch (change->type) {
 	case VS_CHANGE_BORN:
-		return on_born(events, replay, change->item);
+		return on_born(events, replay, change);
 	case VS_CHANGE_DYING:
 		return on_dying(events, replay, change->item);
 	case VS_CHANGE_RESIZED:

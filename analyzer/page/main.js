@@ -299,7 +299,7 @@ function showItem(found) {
 	fill(byId('details'), make('h3', null, number(found.size, bytesText(found.size), 'item.bytes'), found.pool ? ` block of ${found.pool.slice(0, 200)}` : ` ${found.kind}`),
 		make('dl', null,
 			...(found.hasAddress ? rowOf('address', addressText(found.high, found.low)) : []),
-			...rowOf('age', `${timeText(found.time - found.bornTime)}, since ${timeText(found.bornTime)}`),
+			...rowOf('age', `${found.isContinued ? 'at least ' : ''}${timeText(found.time - found.bornTime)}, since ${timeText(found.bornTime)}`),
 			...rowOf('step', found.step === null ? null : String(found.step)),
 			...rowOf('phase', found.phase ? found.phase.slice(0, 2000) : null),
 			...rowOf('freed', found.diedTime === null ? 'never' : `at ${timeText(found.diedTime)}`),
@@ -558,7 +558,7 @@ function applyView(values) {
 	state.trace = trace;
 	state.device = device;
 	state.by = ['site', 'pool', 'kind', 'phase'].includes(values.by) ? values.by : 'site';
-	state.table = TABLES[values.table] ? values.table : 'sites';
+	state.table = Object.hasOwn(TABLES, values.table || '') ? values.table : 'sites';
 	state.sort = { key: (values.sort || '').replace('-', ''), isDown: !(values.sort || '').endsWith('-') };
 	byId('by').value = state.by;
 	byId('search').value = values.q || '';
@@ -707,7 +707,7 @@ function listen() {
 }
 
 /* For the tests: what is drawn, and how often. */
-window.vramscopePage = { chart, map, flame, state };
+window.vramscopePage = { chart, map, flame, state, ask: (ask, fields) => asker.ask(ask, fields) };
 
 setTheme(window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 listen();

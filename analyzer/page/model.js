@@ -1,5 +1,5 @@
 /* Questions about all changes of a trace, answered in the worker. */
-import { BORN, CHARGED, DISCHARGED, RESERVED, STEP, PUSH, POP, FAILED, MARK, RANGE_START, RANGE_END, LOST, IS_LIVE, IS_RESERVED, IS_ON_DEVICE } from './decode.js';
+import { BORN, CHARGED, DISCHARGED, RESERVED, STEP, PUSH, POP, FAILED, MARK, RANGE_START, RANGE_END, LOST, IS_LIVE, IS_RESERVED, IS_ON_DEVICE, IS_CONTINUED } from './decode.js';
 
 const CHECKPOINT = 65536; /* changes between two */
 const CHUNK = 4096; /* items that are skipped together */
@@ -304,19 +304,26 @@ export class Model {
 		return sites;
 	}
 
-	/* Of all the trace: what each site became live with. */
+	/* Of all the trace: how often something of each site became live, and its bytes. */
 	siteTotals(device) {
+		const all = this.all;
 		const totals = new Map();
+		const add = (item) => {
+			const row = totals.get(all.site[item]) || { bytes: 0, count: 0 };
 
-		for (let i = 0; i < this.all.nrItems; i++) {
-			if (this.all.device[i] !== device)
-				continue;
-			const row = totals.get(this.all.site[i]) || { bytes: 0, count: 0 };
-
-			row.bytes += this.all.size[i];
+			row.bytes += all.size[item];
 			row.count++;
-			totals.set(this.all.site[i], row);
-		}
+			totals.set(all.site[item], row);
+		};
+		const isOurs = (item) => all.device[item] === device && (all.flags[item] & IS_ON_DEVICE) !== 0;
+
+		for (let i = 0; i < all.nrItems; i++)
+			if (isOurs(i) && (all.flags[i] & (IS_LIVE | IS_CONTINUED)) === IS_LIVE)
+				add(i);
+		for (const [item, toggles] of all.toggles)
+			for (const at of toggles)
+				if (isOurs(item) && all.type[at] === CHARGED)
+					add(item);
 		return totals;
 	}
 }

@@ -1,5 +1,5 @@
 /* The address space of a device at an instant, in the worker: segments, blocks, holes. */
-import { IS_DIVIDED, IS_ON_DEVICE, HAS_ADDRESS } from './decode.js';
+import { IS_DIVIDED, IS_ON_DEVICE, IS_CONTINUED, HAS_ADDRESS } from './decode.js';
 import { SEGMENT, BLOCK, HOLE, FREE_SEGMENT } from './constants.js';
 import { isLiveAt } from './model.js';
 
@@ -164,6 +164,7 @@ export function describeItem(model, item, change) {
 		hasAddress: (all.flags[item] & HAS_ADDRESS) !== 0,
 		isDivided: (all.flags[item] & IS_DIVIDED) !== 0,
 		isLive: isLiveAt(all, item, change),
+		isContinued: (all.flags[item] & IS_CONTINUED) !== 0,
 		pool: all.pool[item] ? tables.pools[all.pool[item] - 1].name : null,
 		owner: all.owner[item] ? tables.pools[all.owner[item] - 1].name : null,
 		api: all.api[item] ? tables.names[all.api[item] - 1] : null,

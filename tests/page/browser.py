@@ -119,6 +119,7 @@ class Browser:
         return self.post("/element", {"using": "css selector", "value": selector})[ELEMENT]
 
     def click(self, selector):
+        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'})", selector)
         self.post(f"/element/{self.find(selector)}/click", {})
 
     def type(self, selector, *keys):
