@@ -96,8 +96,7 @@ static int put_birth(struct vs_page_events *events, uint64_t id, uint64_t time_n
 	uint64_t number;
 	int err = vs_page_columns_add_birth(&events->columns, time_ns, &events->birth, &number);
 
-	return err ? err
-		   : vs_id_map_put(&events->numbers, id, (void *)(uintptr_t)(number + 1));
+	return err ? err : vs_id_map_put(&events->numbers, id, (void *)(uintptr_t)(number + 1));
 }
 
 static int put_item(struct vs_page_events *events, enum vs_page_change type, uint64_t id,

@@ -1,7 +1,8 @@
 #ifndef VS_PAGE_FILE_H
 #define VS_PAGE_FILE_H
 
-/* Puts a page together: docs/page-format.md. Its fixed text is made of analyzer/page/ by the build. */
+/* Puts a page together: docs/page-format.md. Its fixed text is made of analyzer/page/ by the build.
+ */
 #include <stdio.h>
 
 #include "error.h"

@@ -56,10 +56,10 @@ void vs_page_overview_add(struct vs_page_overview *overview, uint64_t time_ns, u
 {
 	struct vs_page_column_level *level;
 	double since = time_ns > overview->from_ns ? (double)(time_ns - overview->from_ns) : 0;
-	double place = since / (double)(overview->to_ns - overview->from_ns) *
-		       VS_PAGE_OVERVIEW_COLUMNS;
-	uint32_t column = place < VS_PAGE_OVERVIEW_COLUMNS ? (uint32_t)place
-							   : VS_PAGE_OVERVIEW_COLUMNS - 1;
+	double place =
+		since / (double)(overview->to_ns - overview->from_ns) * VS_PAGE_OVERVIEW_COLUMNS;
+	uint32_t column =
+		place < VS_PAGE_OVERVIEW_COLUMNS ? (uint32_t)place : VS_PAGE_OVERVIEW_COLUMNS - 1;
 
 	go_to(overview, column);
 	overview->now.live = live;

@@ -8,7 +8,7 @@
 #include "analysis.h"
 
 #define VS_PAGE_OVERVIEW_COLUMNS 512u
-#define VS_PAGE_OVERVIEW_SITES   10u                            /* that are told apart */
+#define VS_PAGE_OVERVIEW_SITES   10u                           /* that are told apart */
 #define VS_PAGE_OVERVIEW_GROUPS  (VS_PAGE_OVERVIEW_SITES + 1u) /* and all others together */
 
 struct vs_page_column_level {
@@ -24,7 +24,7 @@ struct vs_page_overview {
 	size_t nr_sites;
 	uint64_t charged[VS_PAGE_OVERVIEW_GROUPS]; /* by now, in the middle of an event */
 	uint32_t column;                           /* of the latest level */
-	struct vs_page_column_level now; /* after the latest event */
+	struct vs_page_column_level now;           /* after the latest event */
 	struct vs_page_column_level columns[VS_PAGE_OVERVIEW_COLUMNS];
 };
 

@@ -16,10 +16,9 @@
 static int add_mark(struct vs_page_events *events, const struct vs_replay_device *device,
 		    const char *name, const struct vs_instant *at, uint64_t requested)
 {
-	return vs_page_events_add_mark(events, &(struct vs_page_mark){.name = name,
-								      .device = device,
-								      .at = *at,
-								      .requested = requested});
+	return vs_page_events_add_mark(
+		events, &(struct vs_page_mark){
+				.name = name, .device = device, .at = *at, .requested = requested});
 }
 
 /* Of each group the first out-of-memory and the last. */

@@ -1,6 +1,7 @@
 /* Memory over time: areas by group, reserved, capacity, steps and phases; below it a strip of all. */
 import { Picture, fitText } from './dom.js';
-import { palette, groupColor } from './palette.js';
+import { Bands } from './bands.js';
+import { palette } from './palette.js';
 import { bytesText, timeText, tickBytes, tickTime, tickTimeText } from './units.js';
 
 const CHART_LEFT = 66;
@@ -15,6 +16,8 @@ export class Chart {
 	/* tell: onWindow(from, to), onPick(time), onHover(column data or null) */
 	constructor(canvas, strip, tell) {
 		this.tell = tell;
+		this.bands = new Bands();
+		this.stripBands = new Bands();
 		this.picture = new Picture(canvas, (...args) => this.draw(...args));
 		this.strip = new Picture(strip, (...args) => this.drawStrip(...args));
 		this.reset();
@@ -200,7 +203,7 @@ export class Chart {
 			const last = Math.min(series.columns, Math.ceil((to - series.from) * scale));
 
 			if (last > first)
-				each(series, first, last);
+				each(series, first, last, Math.max(from, series.from), Math.min(to, series.to));
 		};
 
 		if (!this.series || this.series.to <= this.from || this.series.from >= this.to) {
@@ -216,18 +219,21 @@ export class Chart {
 	}
 
 	drawAreas(context, y, bottom, colors) {
-		this.eachStretch((series, first, last) => {
-			const width = (series.to - series.from) / series.columns;
-			const x = (column) => this.x(series.from + column * width);
+		const top = this.plotTop;
+		const scale = this.picture.canvas.width / this.picture.width;
+		const width = Math.round(this.plotWidth * scale);
+		const span = this.to - this.from;
 
-			context.save();
-			context.beginPath();
-			const left = Math.max(CHART_LEFT, this.x(series.from));
-			context.rect(left, 0, Math.min(CHART_LEFT + this.plotWidth, this.x(series.to)) - left, bottom);
-			context.clip();
-			this.fillGroups(context, series, first, last, x, y);
-			this.strokeLevel(context, series.reserved, first, last, x, y, colors.reserved);
-			context.restore();
+		this.bands.begin(Math.max(1, width), Math.max(1, Math.round((bottom - top) * scale)));
+		this.eachStretch((series, first, last, from, to) => {
+			const each = series.columns / (series.to - series.from);
+
+			this.bands.put(series, Math.floor((from - this.from) / span * width), Math.ceil((to - this.from) / span * width),
+				(x) => (this.from + x / width * span - series.from) * each + 1e-6, this.top);
+		});
+		this.bands.end(context, CHART_LEFT, top, this.plotWidth, bottom - top);
+		this.eachStretch((series, first, last) => {
+			this.strokeLevel(context, series, first, last, (column) => this.x(series.from + column * (series.to - series.from) / series.columns), y, colors.reserved);
 		});
 		if (this.capacity && this.capacity <= this.top) {
 			context.strokeStyle = colors.capacity;
@@ -245,38 +251,25 @@ export class Chart {
 		}
 	}
 
-	fillGroups(context, series, first, last, x, y) {
-		const base = new Float64Array(last - first);
+	/* One stroke for each column of pixels: down from the level before, and on. */
+	strokeLevel(context, series, first, last, x, y, color) {
+		let before = y(series.reserved[first]);
 
-		for (let group = 0; group < series.nrGroups; group++) {
-			context.beginPath();
-			for (let i = first; i < last; i++) {
-				const level = y(base[i - first] + series.groups[i * series.nrGroups + group]);
-
-				context.lineTo(x(i), level);
-				context.lineTo(x(i + 1), level);
-			}
-			for (let i = last - 1; i >= first; i--) {
-				const level = y(base[i - first]);
-
-				context.lineTo(x(i + 1), level);
-				context.lineTo(x(i), level);
-				base[i - first] += series.groups[i * series.nrGroups + group];
-			}
-			context.fillStyle = groupColor(group, series.nrGroups);
-			context.fill();
-		}
-	}
-
-	strokeLevel(context, levels, first, last, x, y, color) {
-		context.strokeStyle = color;
-		context.lineWidth = 1.5;
-		context.beginPath();
+		context.fillStyle = color;
 		for (let i = first; i < last; i++) {
-			context.lineTo(x(i), y(levels[i]));
-			context.lineTo(x(i + 1), y(levels[i]));
+			const level = y(series.reserved[i]);
+			const left = x(i);
+
+			if (Math.abs(level - before) > 1)
+				context.fillRect(left - 0.75, Math.min(level, before) - 0.75, 1.5, Math.abs(level - before) + 1.5);
+			let end = i + 1;
+
+			while (end < last && series.reserved[end] === series.reserved[i])
+				end++;
+			context.fillRect(left, level - 0.75, x(end) - left, 1.5);
+			before = level;
+			i = end - 1;
 		}
-		context.stroke();
 	}
 
 	drawSteps(context, bottom, colors) {
@@ -454,8 +447,19 @@ export class Chart {
 		const y = (bytes) => height - bytes / highest * (height - 4);
 		const place = (time) => CHART_LEFT + (time - this.start) / (this.end - this.start) * this.plotWidth;
 
-		this.fillGroups(context, series, 0, series.columns, x, y);
-		this.strokeLevel(context, series.reserved, 0, series.columns, x, y, colors.reserved);
+		const scale = this.strip.canvas.width / this.strip.width;
+		const pixels = Math.max(1, Math.round(this.plotWidth * scale));
+		const drawn = `${this.strip.canvas.width} ${document.documentElement.dataset.theme}`;
+
+		/* It changes seldom. */
+		if (this.stripSeries !== series || this.stripDrawn !== drawn) {
+			this.stripBands.begin(pixels, Math.round(height * scale));
+			this.stripBands.put(series, 0, pixels, (at) => at / pixels * series.columns, highest * height / (height - 4));
+			this.stripSeries = series;
+			this.stripDrawn = drawn;
+		}
+		this.stripBands.end(context, CHART_LEFT, 0, this.plotWidth, height);
+		this.strokeLevel(context, series, 0, series.columns, x, y, colors.reserved);
 		context.fillStyle = colors.shade;
 		context.fillRect(CHART_LEFT, 0, place(this.from) - CHART_LEFT, height);
 		context.fillRect(place(this.to), 0, CHART_LEFT + this.plotWidth - place(this.to), height);

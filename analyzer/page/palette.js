@@ -46,7 +46,7 @@ export function textColor(text, isWarm) {
 		hash = (hash * 31 + text.charCodeAt(i)) | 0;
 	const dark = document.documentElement.dataset.theme === 'dark';
 	const shades = !isWarm ? (dark ? ['#4a525d', '#525b67', '#434b55'] : ['#d5dae0', '#c9d0d8', '#dfe3e8'])
-		: (dark ? ['#8a5a2b', '#94652f', '#7d4f2a', '#a07138'] : ['#f2c58a', '#eeb878', '#f6d3a0', '#e9ae6a']);
+		: (dark ? ['#7d5129', '#86582a', '#6f4522', '#8c5e30'] : ['#f2c58a', '#eeb878', '#f6d3a0', '#e9ae6a']);
 
 	return shades[Math.abs(hash) % shades.length];
 }

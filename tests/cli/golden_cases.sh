@@ -181,6 +181,7 @@ case_all_commands_say_the_same_of_a_bad_trace() {
 		case $command in
 		run | dryrun | doctor | help | version) continue ;;
 		heatmap) options=(-o picture.png) ;;
+		html) options=(-o picture.html) ;;
 		*) options=() ;;
 		esac
 		for name in "${bad_traces[@]}"; do
@@ -189,7 +190,7 @@ case_all_commands_say_the_same_of_a_bad_trace() {
 		done
 		echo "$command: asked"
 	done
-	[[ ! -e picture.png ]] || echo "there is a picture of nothing"
+	[[ ! -e picture.png && ! -e picture.html ]] || echo "there is a picture of nothing"
 }
 
 # ---- check ------------------------------------------------------------------------------------

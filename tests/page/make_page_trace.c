@@ -4,7 +4,8 @@
  * all.vscope: everything that memory can be on two devices: segments, a pool with blocks in blocks,
  * VMM that grows, splits and shrinks, stream-ordered pools, managed, pinned and array memory, frees
  * that fail, phases of two threads, ranges, marks, steps, failures, lost events.
- * hostile.vscope: names that try to be part of the page: elements, a mebibyte, bytes that are no text.
+ * hostile.vscope: names that try to be part of the page: elements, a mebibyte, bytes that are no
+ * text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 
 #include "script_trace.h"
 
-#define SEGMENT  ((uint64_t)0x7f0000000000)
-#define VIRTUAL  ((uint64_t)0x7e0000000000)
+#define SEGMENT   ((uint64_t)0x7f0000000000)
+#define VIRTUAL   ((uint64_t)0x7e0000000000)
 #define LONG_TEXT ((size_t)1 << 20)
 
 static void write_trace(const struct script *script, const char *folder, const char *name,
@@ -116,7 +117,8 @@ static void make_all(const char *folder)
 	script_block(&script, 1, SEGMENT + 300 * MIB, 10 * MIB);
 	script_block(&script, 1, SEGMENT + 600 * MIB, MIB);
 	script_block_free(&script, 1, SEGMENT + 600 * MIB);
-	script_add(&script, (struct vs_record){.type = VS_RECORD_RANGE_START, .range_start = {3, 5}});
+	script_add(&script,
+		   (struct vs_record){.type = VS_RECORD_RANGE_START, .range_start = {3, 5}});
 	script_add(&script, (struct vs_record){.type = VS_RECORD_MARK, .mark = {4}});
 	train(&script);
 	script_add(&script, (struct vs_record){.type = VS_RECORD_RANGE_END, .range_end = {5}});
