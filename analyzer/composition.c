@@ -29,6 +29,10 @@ struct gatherer {
 	uint64_t failed_ns;      /* time of the latest out-of-memory; 0: none */
 	uint32_t caller;         /* the thread that was at work before the backward pass */
 	bool is_in_backward;
+	/* The second pass over all blocks; NULL: another one. */
+	vs_composition_fn tell;
+	void *data;
+	struct vs_category_clock end;
 };
 
 static struct gatherer *gatherer_of(struct vs_observer *observer)
@@ -166,8 +170,14 @@ static int on_death(struct gatherer *gatherer, const struct vs_item *item)
 
 	if (err)
 		return err;
+	if (gatherer->tell) {
+		life.end = gatherer->end;
+		return gatherer->tell(
+			gatherer->data, item,
+			vs_category_decide(&known->traits, &life, &known->history));
+	}
 	vs_category_note_life(&known->history, &known->traits, &life);
-	block = find_block(gatherer->composition, item->id);
+	block = gatherer->composition ? find_block(gatherer->composition, item->id) : NULL;
 	if (block) {
 		block->life = life;
 		block->is_gone = true;
@@ -377,4 +387,116 @@ void vs_composition_fini(struct vs_composition *composition)
 {
 	free(composition->blocks);
 	memset(composition, 0, sizeof(*composition));
+}
+
+/* ---- All blocks ----------------------------------------------------------------------------- */
+
+struct vs_composition_pass {
+	struct gatherer gatherer;
+};
+
+/* What is still there has no end: as in decide(). */
+static int tell_item(struct gatherer *gatherer, const struct vs_item *item)
+{
+	struct vs_category_life life = {
+		.birth = unpack_clock(vs_id_map_get(&gatherer->births, item->id)),
+		.death = gatherer->end,
+		.end = gatherer->end,
+	};
+	struct known_site *known;
+	int err = get_site(gatherer, item->account->site, &known);
+
+	if (err)
+		return err;
+	return gatherer->tell(gatherer->data, item,
+			      vs_category_decide(&known->traits, &life, &known->history));
+}
+
+static int tell_tree(struct gatherer *gatherer, const struct vs_range_tree *tree)
+{
+	const struct vs_range *range;
+	int err = 0;
+
+	for (range = vs_range_tree_first(tree); range && !err;
+	     range = vs_range_tree_next(tree, range)) {
+		const struct vs_item *item = (const struct vs_item *)(const void *)range;
+
+		if (is_pytorch(item->pool))
+			err = tell_item(gatherer, item);
+		if (!err)
+			err = tell_tree(gatherer, &item->blocks);
+	}
+	return err;
+}
+
+static int on_end_of_all(struct vs_observer *observer, const struct vs_replay *replay)
+{
+	struct gatherer *gatherer = gatherer_of(observer);
+
+	return gatherer->tell ? tell_tree(gatherer, &replay->regions) : 0;
+}
+
+/* The first pass: what becomes of the blocks of each site. */
+static int learn(struct gatherer *gatherer, const struct vs_analysis *analysis)
+{
+	struct vs_replay *replay;
+	int err = vs_analysis_observe(analysis, &gatherer->observer, &replay);
+
+	if (err)
+		return err;
+	vs_replay_destroy(replay);
+	gatherer->end = gatherer->clock;
+	gatherer->clock = (struct vs_category_clock){0, 0};
+	gatherer->failed_ns = 0;
+	gatherer->caller = 0;
+	gatherer->is_in_backward = false;
+	gatherer->observer.next = NULL;
+	vs_id_map_fini(&gatherer->births);
+	gatherer->births = (struct vs_id_map){0};
+	return 0;
+}
+
+int vs_composition_create_pass(struct vs_composition_pass **out, const struct vs_analysis *analysis,
+			       struct vs_site_names *names, vs_composition_fn tell, void *data)
+{
+	struct vs_composition_pass *pass;
+	size_t i;
+	int err;
+
+	*out = NULL;
+	for (i = 0; i < analysis->replay->nr_pools && !is_pytorch(analysis->replay->pools[i]);)
+		i++;
+	if (i == analysis->replay->nr_pools)
+		return 0;
+	pass = calloc(1, sizeof(*pass));
+	if (!pass)
+		return -VS_ERR_NO_MEMORY;
+	pass->gatherer.observer = (struct vs_observer){.on_change = on_change,
+						       .before_record = before_record,
+						       .on_end = on_end_of_all};
+	pass->gatherer.names = names;
+	pass->gatherer.is_past = true; /* there is no instant to note */
+	err = learn(&pass->gatherer, analysis);
+	if (err) {
+		vs_composition_destroy_pass(pass);
+		return err;
+	}
+	pass->gatherer.tell = tell;
+	pass->gatherer.data = data;
+	*out = pass;
+	return 0;
+}
+
+void vs_composition_destroy_pass(struct vs_composition_pass *pass)
+{
+	if (!pass)
+		return;
+	free(pass->gatherer.sites);
+	vs_id_map_fini(&pass->gatherer.births);
+	free(pass);
+}
+
+struct vs_observer *vs_composition_get_observer(struct vs_composition_pass *pass)
+{
+	return &pass->gatherer.observer;
 }

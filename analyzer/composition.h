@@ -42,4 +42,22 @@ void vs_composition_fini(struct vs_composition *composition);
 VS_MUST_CHECK int vs_composition_read_site(struct vs_site_names *names, const struct vs_site *site,
 					   struct vs_category_traits *traits);
 
+/*
+ * The categories of all blocks that ever were, told one by one as they go, those that stay at the
+ * end: for pictures of all of the time. It needs to know what became of all others first, so making
+ * it takes a pass; its observer then tells in another one, before that of the replay's end.
+ */
+struct vs_composition_pass;
+typedef int (*vs_composition_fn)(void *data, const struct vs_item *item, enum vs_category category);
+
+/* *pass is NULL if there is no such allocator. names: of the analysis's definitions. */
+VS_MUST_CHECK int vs_composition_create_pass(struct vs_composition_pass **pass,
+					     const struct vs_analysis *analysis,
+					     struct vs_site_names *names, vs_composition_fn tell,
+					     void *data);
+void vs_composition_destroy_pass(struct vs_composition_pass *pass);
+
+/* For a replay of the same trace, with the adoption of the analysis. */
+struct vs_observer *vs_composition_get_observer(struct vs_composition_pass *pass);
+
 #endif

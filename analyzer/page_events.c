@@ -370,6 +370,7 @@ void vs_page_events_fini(struct vs_page_events *events)
 	free(events->reserved);
 	free(events->marks);
 	free(events->names);
+	free(events->categories);
 	memset(events, 0, sizeof(*events));
 }
 
@@ -389,17 +390,74 @@ static int compare_marks(const void *a, const void *b)
 	return (x->at.record > y->at.record) - (x->at.record < y->at.record);
 }
 
-int vs_page_events_gather(struct vs_page_events *events, const struct vs_analysis *analysis,
-			  struct vs_replay **replay)
+/* Told before the item's own death is: it still has its number. */
+static int note_category(void *data, const struct vs_item *item, enum vs_category category)
 {
+	struct vs_page_events *events = data;
+	/* It may have been born by the same event. */
+	int err = events->is_born ? flush(events) : 0;
+	void *number = vs_id_map_get(&events->numbers, item->id);
+
+	if (err || !number)
+		return err;
+	err = VS_GROW(events->categories, events->categories_capacity, (size_t)(uintptr_t)number);
+	if (!err)
+		events->categories[(uintptr_t)number - 1] = (uint8_t)(category + 1);
+	return err;
+}
+
+static int run_pass(struct vs_page_events *events, const struct vs_analysis *analysis,
+		    struct vs_composition_pass *categories, struct vs_replay **out)
+{
+	struct vs_replay *replay;
+	int err = vs_replay_create(&replay);
+
+	if (err)
+		return err;
+	replay->adopted = &analysis->adoption;
+	if (categories)
+		vs_replay_add_observer(replay, vs_composition_get_observer(categories));
+	vs_replay_add_observer(replay, &events->observer);
+	err = vs_analysis_pass(analysis->source, &analysis->window, replay);
+	if (err)
+		vs_replay_destroy(replay);
+	else
+		*out = replay;
+	return err;
+}
+
+/* One byte an item, as a part of its own: what an item is for is known when it is gone. */
+static int put_categories(struct vs_page_events *events)
+{
+	const struct vs_page_columns *columns = &events->columns;
+
+	if (!events->has_categories || !columns->nr_items)
+		return 0;
+	if (VS_GROW(events->categories, events->categories_capacity, (size_t)columns->nr_items))
+		return -VS_ERR_NO_MEMORY;
+	return vs_page_columns_put_part(columns->file, columns->trace, "categories",
+					events->categories, (size_t)columns->nr_items);
+}
+
+int vs_page_events_gather(struct vs_page_events *events, const struct vs_analysis *analysis,
+			  struct vs_site_names *names, struct vs_replay **replay)
+{
+	struct vs_composition_pass *categories;
 	int err;
 
 	if (events->nr_marks)
 		qsort(events->marks, events->nr_marks, sizeof(events->marks[0]), compare_marks);
-	err = vs_analysis_observe(analysis, &events->observer, replay);
+	err = vs_composition_create_pass(&categories, analysis, names, note_category, events);
+	if (err)
+		return err;
+	events->has_categories = categories;
+	err = run_pass(events, analysis, categories, replay);
+	vs_composition_destroy_pass(categories);
 	if (err)
 		return err;
 	err = vs_page_columns_finish(&events->columns);
+	if (!err)
+		err = put_categories(events);
 	for (size_t i = 0; i < events->nr_devices; i++)
 		vs_page_overview_finish(&events->overviews[i]);
 	if (err) {

@@ -6,6 +6,7 @@
  * grows with what is alive.
  */
 #include "analysis.h"
+#include "composition.h"
 #include "page_columns.h"
 #include "page_overview.h"
 
@@ -33,6 +34,9 @@ struct vs_page_events {
 	const char **names;       /* belong to the replay */
 	size_t nr_names;
 	size_t names_capacity;
+	uint8_t *categories; /* of items, by number: enum vs_category + 1; 0: none */
+	size_t categories_capacity;
+	bool has_categories;
 	uint32_t thread; /* of the record that is being applied */
 	/* A birth, or the end of being live, that may yet be joined by what follows it. */
 	bool is_born;
@@ -52,9 +56,10 @@ void vs_page_events_fini(struct vs_page_events *events);
 VS_MUST_CHECK int vs_page_events_add_mark(struct vs_page_events *events,
 					  const struct vs_page_mark *mark);
 
-/* The pass; `replay`, which the names belong to, stands at its end. Destroy it. */
+/* The pass; `replay`, which the names belong to, stands at its end. Destroy it. names: of the
+ * analysis's definitions. */
 VS_MUST_CHECK int vs_page_events_gather(struct vs_page_events *events,
 					const struct vs_analysis *analysis,
-					struct vs_replay **replay);
+					struct vs_site_names *names, struct vs_replay **replay);
 
 #endif

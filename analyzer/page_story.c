@@ -235,7 +235,7 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 static int tell_gathered(struct vs_story *story, struct vs_page_events *events)
 {
 	struct vs_replay *replay;
-	int err = vs_page_events_gather(events, &story->analysis, &replay);
+	int err = vs_page_events_gather(events, &story->analysis, story->names, &replay);
 
 	if (err)
 		return err;
@@ -243,6 +243,7 @@ static int tell_gathered(struct vs_story *story, struct vs_page_events *events)
 	if (!err) {
 		vs_json_put_number(story->json, "changes", events->columns.nr_changes);
 		vs_json_put_number(story->json, "items", events->columns.nr_items);
+		vs_json_put_bool(story->json, "categories", events->has_categories);
 		story->own = events;
 		err = vs_story_tell_devices(story, tell_device);
 	}

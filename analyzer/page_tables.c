@@ -148,6 +148,10 @@ static void put_names(struct table_maker *maker, const struct vs_page_events *ev
 	for (size_t i = 0; i < events->nr_names; i++)
 		vs_json_put_text(&maker->json, NULL, events->names[i]);
 	vs_json_end_array(&maker->json);
+	vs_json_begin_array(&maker->json, "categories");
+	for (int i = 0; i < VS_NR_CATEGORIES; i++)
+		vs_json_put_text(&maker->json, NULL, vs_category_get_plural((enum vs_category)i));
+	vs_json_end_array(&maker->json);
 	vs_json_begin_array(&maker->json, "kinds");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		vs_json_put_text(&maker->json, NULL, kinds[i]);

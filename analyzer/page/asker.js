@@ -76,6 +76,8 @@ export class Asker {
 			await this.ask('part', { trace: number, text: take(changes[i]) });
 			onPart((i + 1) / changes.length);
 		}
-		return this.ask('end', { trace: number });
+		const categories = parts.find((part) => part.dataset.kind === 'categories');
+
+		return this.ask('end', { trace: number, categories: categories ? take(categories) : null });
 	}
 }

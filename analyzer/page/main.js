@@ -104,6 +104,8 @@ function groupName(key) {
 		return said ? said.kinds[key] : '';
 	if (state.by === 'pool')
 		return key ? (said ? said.pools[key - 1].name || 'pool' : '') : 'no pool';
+	if (state.by === 'category')
+		return key ? (said ? said.categories[key - 1] : '') : 'not PyTorch\'s';
 	return key ? (said ? said.names[key - 1] : '') : 'no phase';
 }
 
@@ -300,7 +302,7 @@ function showItem(found) {
 		make('dl', null,
 			...(found.hasAddress ? rowOf('address', addressText(found.high, found.low)) : []),
 			...rowOf('age', `${found.isContinued ? 'at least ' : ''}${timeText(found.time - found.bornTime)}, since ${timeText(found.bornTime)}`),
-			...rowOf('step', found.step === null ? null : String(found.step)),
+			...rowOf('category', found.category), ...rowOf('step', found.step === null ? null : String(found.step)),
 			...rowOf('phase', found.phase ? found.phase.slice(0, 2000) : null),
 			...rowOf('freed', found.diedTime === null ? 'never' : `at ${timeText(found.diedTime)}`),
 			...rowOf('kind', found.kind), ...rowOf('by', found.api)),
@@ -487,6 +489,7 @@ function showFirst() {
 	makeTabs();
 	if (!device)
 		return;
+	byId('by-category').hidden = !traceNow().categories;
 	showCauses(device, view);
 	chart.start = device.overview.from_ns;
 	chart.end = device.overview.to_ns;
@@ -557,7 +560,7 @@ function applyView(values) {
 
 	state.trace = trace;
 	state.device = device;
-	state.by = ['site', 'pool', 'kind', 'phase'].includes(values.by) ? values.by : 'site';
+	state.by = ['site', 'category', 'pool', 'kind', 'phase'].includes(values.by) ? values.by : 'site';
 	state.table = Object.hasOwn(TABLES, values.table || '') ? values.table : 'sites';
 	state.sort = { key: (values.sort || '').replace('-', ''), isDown: !(values.sort || '').endsWith('-') };
 	byId('by').value = state.by;

@@ -194,7 +194,7 @@ export class Model {
 	}
 
 	keyOf(by) {
-		return { site: this.all.site, pool: this.all.pool, kind: this.all.kind, phase: this.all.phase }[by];
+		return { site: this.all.site, pool: this.all.pool, kind: this.all.kind, phase: this.all.phase, category: this.all.category }[by];
 	}
 
 	/* The keys that are told apart: those with most bytes at the peak, most first. */

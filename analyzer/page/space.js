@@ -170,6 +170,7 @@ export function describeItem(model, item, change) {
 		api: all.api[item] ? tables.names[all.api[item] - 1] : null,
 		phase: all.phase[item] ? tables.names[all.phase[item] - 1] : null,
 		step,
+		category: all.category[item] ? tables.categories[all.category[item] - 1] : null,
 		site: all.site[item],
 		bornTime: all.time[birth],
 		diedTime: all.died[item] < all.nr ? all.time[all.died[item]] : null,

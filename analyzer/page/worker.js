@@ -20,8 +20,11 @@ const answers = {
 		return {};
 	},
 
-	end({ trace }) {
+	async end({ trace, categories }) {
 		const { all, tables } = loading.get(trace);
+
+		all.category = categories ? await inflate(categories) : new Uint8Array(all.nrItems);
+
 		const model = new Model(all, tables);
 
 		loading.delete(trace);

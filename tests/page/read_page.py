@@ -155,7 +155,7 @@ class Page:
         parts = {}
         for tag, attrs, text in self.elements.scripts:
             if attrs.get("class") == "part":
-                own = parts.setdefault(int(attrs["data-trace"]), {"tables": [], "changes": []})
+                own = parts.setdefault(int(attrs["data-trace"]), {"tables": [], "changes": [], "categories": []})
                 own[attrs["data-kind"]].append(base64.b64decode(text, validate=True))
         self.parts = [parts[number] for number in sorted(parts)]
         self.policy = next(attrs["content"] for tag, attrs in self.elements.all
