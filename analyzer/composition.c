@@ -172,9 +172,8 @@ static int on_death(struct gatherer *gatherer, const struct vs_item *item)
 		return err;
 	if (gatherer->tell) {
 		life.end = gatherer->end;
-		return gatherer->tell(
-			gatherer->data, item,
-			vs_category_decide(&known->traits, &life, &known->history));
+		return gatherer->tell(gatherer->data, item,
+				      vs_category_decide(&known->traits, &life, &known->history));
 	}
 	vs_category_note_life(&known->history, &known->traits, &life);
 	block = gatherer->composition ? find_block(gatherer->composition, item->id) : NULL;
@@ -471,9 +470,8 @@ int vs_composition_create_pass(struct vs_composition_pass **out, const struct vs
 	pass = calloc(1, sizeof(*pass));
 	if (!pass)
 		return -VS_ERR_NO_MEMORY;
-	pass->gatherer.observer = (struct vs_observer){.on_change = on_change,
-						       .before_record = before_record,
-						       .on_end = on_end_of_all};
+	pass->gatherer.observer = (struct vs_observer){
+		.on_change = on_change, .before_record = before_record, .on_end = on_end_of_all};
 	pass->gatherer.names = names;
 	pass->gatherer.is_past = true; /* there is no instant to note */
 	err = learn(&pass->gatherer, analysis);

@@ -178,6 +178,44 @@ static void train_step(struct script *script, bool is_first, uint64_t *forward_n
 	unblock(script, CALLER, SLOT_INPUT);
 }
 
+/* The pass over all blocks says the same of those that were there. */
+struct told {
+	const struct vs_composition *composition;
+	size_t nr_told;
+};
+
+static int check_block(void *data, const struct vs_item *item, enum vs_category category)
+{
+	struct told *told = data;
+	size_t i;
+
+	for (i = 0; i < told->composition->nr_blocks; i++) {
+		if (told->composition->blocks[i].id != item->id)
+			continue;
+		assert_int_equal(category, told->composition->blocks[i].category);
+		told->nr_told++;
+	}
+	return 0;
+}
+
+static void check_all(const struct vs_analysis *analysis, struct vs_site_names *names,
+		      const struct vs_composition *composition)
+{
+	struct told told = {composition, 0};
+	struct vs_composition_pass *pass;
+	struct vs_replay *replay;
+
+	assert_int_equal(vs_composition_create_pass(&pass, analysis, names, check_block, &told), 0);
+	assert_int_equal(pass != NULL, composition->is_known);
+	if (!pass)
+		return;
+	assert_int_equal(vs_analysis_observe(analysis, vs_composition_get_observer(pass), &replay),
+			 0);
+	assert_int_equal(told.nr_told, composition->nr_blocks);
+	vs_replay_destroy(replay);
+	vs_composition_destroy_pass(pass);
+}
+
 static void compose(struct script *script, uint64_t time_ns, struct vs_composition *composition)
 {
 	struct vs_instant at = {.time_ns = time_ns};
@@ -189,6 +227,7 @@ static void compose(struct script *script, uint64_t time_ns, struct vs_compositi
 	assert_int_equal(vs_composition_init(composition, &analysis, names,
 					     script_get_device(analysis.replay), &at),
 			 0);
+	check_all(&analysis, names, composition);
 	vs_site_names_destroy(names);
 	vs_analysis_fini(&analysis);
 }
