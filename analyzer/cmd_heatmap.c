@@ -19,6 +19,7 @@ enum own {
 	OWN_WIDTH,
 	OWN_HEIGHT,
 	OWN_DARK,
+	OWN_BY,
 };
 
 static const struct vs_option own_options[] = {
@@ -26,6 +27,7 @@ static const struct vs_option own_options[] = {
 	{"width", 0, "N", "pixels, 1200 unless told; .csv: cells over time, 200"},
 	{"height", 0, "N", "pixels, 800 unless told; .csv: cells over addresses, 100"},
 	{"dark", 0, NULL, "light on dark"},
+	{"by", 0, "WHAT", "colours: occupancy (unless told), age, site, category or phase"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -34,12 +36,13 @@ static int run_heatmap(int argc, char **argv);
 const struct vs_command vs_cmd_heatmap = {
 	.name = "heatmap",
 	.summary = "Draw which addresses were held and live over time",
-	.usage = "-o FILE [--device N] [--from TIME] [--to TIME] TRACE",
+	.usage = "-o FILE [--by WHAT] [--device N] [--from TIME] [--to TIME] TRACE",
 	.details =
 		"Addresses go up, time goes right; stretches that were never held are left out. Dark is\n"
 		"live, amber is held by a pool but free: the holes. Failed allocations are marked with\n"
 		"what was asked for. Without --device: the device that ran out of memory, or else the\n"
-		"one that held most.",
+		"one that held most. --by colours what is live by its age, by the site that asked for\n"
+		"it, by what PyTorch uses it for, or by the phase it was asked for in.",
 	.takes = VS_TAKES_DEVICE | VS_TAKES_RANGE | VS_TAKES_TRACE | VS_TAKES_QUIET,
 	.options = own_options,
 	.run = run_heatmap,
@@ -50,7 +53,8 @@ static void choose_pixels(const struct vs_heatmap_request *request, bool has_pha
 {
 	struct vs_draw_layout layout;
 
-	vs_draw_heatmap_lay_out(&layout, request->width, request->height, has_phases);
+	vs_draw_heatmap_lay_out(&layout, request->width, request->height, has_phases,
+				request->groups ? VS_HEATMAP_GROUPS : 0);
 	*columns = (size_t)layout.plot.width;
 	*rows = (size_t)layout.plot.height;
 }
@@ -132,35 +136,125 @@ static char *copy_command(struct vs_reader *reader, const char *path)
 	return strdup(start);
 }
 
-static int draw(const char *path, const struct vs_heatmap_request *request, const char *output,
-		bool is_dark, bool is_quiet)
+/* What is drawn, and where to. */
+struct job {
+	const char *path;
+	struct vs_heatmap_request request;
+	const char *output;
+	bool is_dark;
+	bool is_quiet;
+	enum vs_heatmap_by by;
+	int status; /* of a job that is told as a story */
+};
+
+static int draw_source(const struct job *job, const struct vs_source *source,
+		       struct vs_reader *reader)
+{
+	struct vs_heatmap heatmap;
+	int err = vs_heatmap_gather_cells(&heatmap, source, &job->request);
+	int status;
+
+	heatmap.program = copy_command(reader, job->path);
+	status = err ? fail_gather(job->path, &job->request, err)
+		     : write_output(&heatmap, &job->request, job->output, job->is_dark);
+	vs_heatmap_fini(&heatmap);
+	return status;
+}
+
+static int draw(const struct job *job)
 {
 	struct vs_source source;
-	struct vs_heatmap heatmap;
 	struct vs_reader *reader;
 	int status;
 	int finish;
-	int err = vs_trace_open_reader(&reader, path);
 
-	if (err)
+	if (vs_trace_open_reader(&reader, job->path))
 		return VS_EXIT_FAILED;
 	source = vs_trace_source_make(reader);
-	vs_progress_enable(path, is_quiet);
-	err = vs_heatmap_gather_cells(&heatmap, &source, request);
-	heatmap.program = copy_command(reader, path);
-	status = err ? fail_gather(path, request, err)
-		     : write_output(&heatmap, request, output, is_dark);
-	vs_heatmap_fini(&heatmap);
-	finish = vs_trace_open_finish(reader, path);
+	vs_progress_enable(job->path, job->is_quiet);
+	status = draw_source(job, &source, reader);
+	finish = vs_trace_open_finish(reader, job->path);
 	return status ? status : finish;
+}
+
+/* The device that the picture will be of: as heatmap_gather chooses it. */
+static const struct vs_replay_device *find_device(const struct vs_story *story)
+{
+	const struct vs_analysis *analysis = &story->analysis;
+	const struct vs_replay_device *device, *best = NULL;
+	uint64_t ooms, most_ooms = 0, reserved, most_reserved = 0;
+	size_t i = 0;
+
+	while ((device = vs_story_next_device(story, &i))) {
+		ooms = vs_failures_count_device(&analysis->failures, device);
+		reserved = vs_measure_peak_get(&analysis->peak, device)->reserved.bytes;
+		if (best && (ooms < most_ooms || (ooms == most_ooms && reserved <= most_reserved)))
+			continue;
+		best = device;
+		most_ooms = ooms;
+		most_reserved = reserved;
+	}
+	return best;
+}
+
+/* A teller: who has what must be known before the picture can be coloured by it. */
+static int tell_groups(struct vs_story *story)
+{
+	struct job *job = story->context;
+	const struct vs_replay_device *device = find_device(story);
+	struct vs_heatmap_groups groups;
+	int err;
+
+	if (!device) {
+		job->status = vs_command_fail_text(story->path, "has no device: nothing to draw");
+		return 0;
+	}
+	err = vs_heatmap_groups_init(&groups, job->by, &story->analysis, story->names, device);
+	if (err == -VS_ERR_EMPTY) {
+		job->status = vs_command_fail_text(story->path,
+						   "has no categories: only blocks of PyTorch's "
+						   "allocator have one");
+		return 0;
+	}
+	if (err)
+		return err;
+	job->request.device = device->ordinal;
+	job->request.groups = &groups;
+	job->status = draw_source(job, &story->source, story->reader);
+	vs_heatmap_groups_fini(&groups);
+	return 0;
+}
+
+/* True: groups are wanted; false, with a status or to go on without. */
+static bool read_by(const char *text, enum vs_heatmap_by *by, int *status)
+{
+	static const char *const names[] = {[VS_HEATMAP_BY_AGE] = "age",
+					    [VS_HEATMAP_BY_SITE] = "site",
+					    [VS_HEATMAP_BY_CATEGORY] = "category",
+					    [VS_HEATMAP_BY_PHASE] = "phase"};
+
+	*status = VS_EXIT_DONE;
+	if (!text || !strcmp(text, "occupancy"))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(text, names[i])) {
+			*by = (enum vs_heatmap_by)i;
+			return true;
+		}
+	}
+	*status = vs_command_fail_usage(
+		&vs_cmd_heatmap, "--by takes occupancy, age, site, category or phase, not '%s'",
+		text);
+	return false;
 }
 
 static int run_heatmap(int argc, char **argv)
 {
-	struct vs_heatmap_request request;
 	struct vs_options options;
 	enum vs_page_format format;
 	const char *output;
+	struct job job;
+	bool has_groups;
 	int status;
 
 	if (!vs_options_parse(&options, &vs_cmd_heatmap, argc, argv, &status))
@@ -172,8 +266,17 @@ static int run_heatmap(int argc, char **argv)
 	if (format == VS_PAGE_UNKNOWN)
 		return vs_command_fail_usage(&vs_cmd_heatmap,
 					     "'%s' must end in .png, .svg, .pdf or .csv", output);
-	if (!make_request(&options, format, &request, &status))
+	job = (struct job){.path = options.traces[0],
+			   .output = output,
+			   .is_dark = options.own[OWN_DARK] != NULL,
+			   .is_quiet = options.quiet};
+	has_groups = read_by(options.own[OWN_BY], &job.by, &status);
+	if (status || !make_request(&options, format, &job.request, &status))
 		return status;
-	return draw(options.traces[0], &request, output, options.own[OWN_DARK] != NULL,
-		    options.quiet);
+	if (!has_groups)
+		return draw(&job);
+	options.from_ns = 0; /* of the picture, not of what is known */
+	options.to_ns = UINT64_MAX;
+	status = vs_story_visit(&options, job.path, stdout, NULL, tell_groups, &job);
+	return job.status ? job.status : status;
 }

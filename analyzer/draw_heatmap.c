@@ -9,6 +9,9 @@
 #include "draw_strip.h"
 #include "units.h"
 
+#define GROUPS_IN_LINE 4
+#define GROUP_LINE     17 /* units from one line of the legend to the next */
+
 /* What vs_draw_page_write hands through. */
 struct job {
 	const struct vs_heatmap *heatmap;
@@ -23,12 +26,14 @@ static double choose_unit(int width, int height)
 	return fmax(0.75, fmin(unit, 6));
 }
 
-void vs_draw_heatmap_lay_out(struct vs_draw_layout *layout, int width, int height, bool has_phases)
+void vs_draw_heatmap_lay_out(struct vs_draw_layout *layout, int width, int height, bool has_phases,
+			     size_t nr_groups)
 {
 	double unit = choose_unit(width, height);
 	double left = floor(74 * unit);
 	double right = floor(width - 96 * unit);
-	double top = floor(78 * unit);
+	size_t lines = (nr_groups + GROUPS_IN_LINE - 1) / GROUPS_IN_LINE;
+	double top = floor((78 + (double)lines * GROUP_LINE) * unit);
 	double bottom = floor(height - 44 * unit);
 	double band = has_phases ? floor(16 * unit) : 0;
 	double strip = floor((bottom - top) * 0.2);
@@ -106,13 +111,52 @@ static double put_ramp(const struct vs_draw *draw, double x, double y)
 	return x + vs_draw_text_get_width(draw, 0.85, "live") + 16 * draw->unit;
 }
 
+static bool is_used(const struct vs_heatmap *heatmap, size_t group)
+{
+	for (size_t cell = 0; cell < heatmap->nr_columns * heatmap->nr_rows; cell++)
+		if (heatmap->groups[group][cell])
+			return true;
+	return false;
+}
+
+/* In lines; names are cut so that four fit into one. */
+static void put_groups(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
+		       const struct vs_box *box, double y)
+{
+	double width = (draw->width - 10 * draw->unit - box->x) / GROUPS_IN_LINE;
+	double size = 11 * draw->unit;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < heatmap->nr_groups; i++) {
+		double x = box->x + (double)(nr % GROUPS_IN_LINE) * width;
+		double line = y + (double)(nr / GROUPS_IN_LINE) * GROUP_LINE * draw->unit;
+
+		if (!is_used(heatmap, i))
+			continue;
+		nr++;
+		cairo_rectangle(draw->cr, x, line - size / 2, size, size);
+		vs_draw_text_set_color(draw, vs_draw_palette_get_group(draw->palette, i,
+								       heatmap->nr_groups,
+								       heatmap->is_ordered));
+		cairo_fill(draw->cr);
+		vs_draw_text_put_cut(draw, x + size + 5 * draw->unit, line,
+				     width - size - 18 * draw->unit, 0.85, draw->palette->text,
+				     heatmap->group_names[i]);
+	}
+}
+
 static void put_legend(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
 		       const struct vs_box *box)
 {
 	double y = box->y + 51 * draw->unit;
 	double x = put_swatch(draw, box->x, y, draw->palette->plot, "not held");
 
-	x = put_ramp(draw, x, y);
+	if (heatmap->nr_groups) {
+		x = put_swatch(draw, x, y, draw->palette->free, "held, free");
+		put_groups(draw, heatmap, box, y + 19 * draw->unit);
+	} else {
+		x = put_ramp(draw, x, y);
+	}
 	vs_draw_marks_put_legend(draw, heatmap, x, y);
 }
 
@@ -143,7 +187,8 @@ static void draw_page(cairo_t *cr, int width, int height, int scale, const void 
 		.height = height,
 	};
 
-	vs_draw_heatmap_lay_out(&layout, width, height, heatmap->nr_phases || heatmap->nr_steps);
+	vs_draw_heatmap_lay_out(&layout, width, height, heatmap->nr_phases || heatmap->nr_steps,
+				heatmap->nr_groups);
 	draw.unit = layout.unit;
 	vs_draw_text_set_color(&draw, draw.palette->page);
 	cairo_paint(cr);

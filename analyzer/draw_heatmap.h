@@ -24,7 +24,9 @@ struct vs_draw_layout {
 	struct vs_box strip;
 };
 
-void vs_draw_heatmap_lay_out(struct vs_draw_layout *layout, int width, int height, bool has_phases);
+/* nr_groups: of the heatmap; its legend is as many lines higher. */
+void vs_draw_heatmap_lay_out(struct vs_draw_layout *layout, int width, int height, bool has_phases,
+			     size_t nr_groups);
 
 /* heatmap is finished. Errors: vs_draw_page_write. */
 VS_MUST_CHECK int vs_draw_heatmap_write(const struct vs_heatmap *heatmap, const char *path,

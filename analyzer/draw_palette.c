@@ -21,6 +21,11 @@ static const struct vs_palette light = {
 	.phase = {RGB(205, 214, 224), RGB(171, 186, 203)},
 	.ramp = {RGB(250, 184, 62), RGB(236, 122, 84), RGB(192, 72, 124), RGB(118, 48, 140),
 		 RGB(42, 28, 104)},
+	.free = RGB(255, 226, 164),
+	.group = {RGB(51, 81, 143), RGB(127, 184, 222), RGB(27, 127, 110), RGB(214, 112, 20),
+		  RGB(166, 61, 90), RGB(138, 143, 47), RGB(109, 63, 140), RGB(227, 154, 134),
+		  RGB(95, 179, 156), RGB(176, 111, 176), RGB(94, 58, 36)},
+	.other = RGB(160, 166, 174),
 };
 
 /* On a dark page it rises: rust, rose, lilac, sky, ice. */
@@ -37,6 +42,11 @@ static const struct vs_palette dark = {
 	.phase = {RGB(58, 66, 78), RGB(84, 95, 111)},
 	.ramp = {RGB(150, 46, 10), RGB(178, 80, 100), RGB(164, 138, 206), RGB(136, 190, 240),
 		 RGB(202, 240, 252)},
+	.free = RGB(92, 66, 18),
+	.group = {RGB(127, 159, 224), RGB(47, 111, 158), RGB(87, 194, 172), RGB(168, 146, 58),
+		  RGB(226, 128, 154), RGB(201, 207, 107), RGB(154, 111, 192), RGB(168, 95, 75),
+		  RGB(47, 127, 107), RGB(219, 163, 219), RGB(214, 188, 160)},
+	.other = RGB(112, 120, 131),
 };
 
 const struct vs_palette *vs_draw_palette_get(bool is_dark)
@@ -78,4 +88,25 @@ uint32_t vs_draw_palette_get_cell(const struct vs_palette *palette, double held,
 	if (held > 0)
 		color = mix(color, vs_draw_palette_get_ramp(palette, live / held), held);
 	return to_byte(color.red) << 16 | to_byte(color.green) << 8 | to_byte(color.blue);
+}
+
+struct vs_color vs_draw_palette_get_group(const struct vs_palette *palette, size_t group,
+					  size_t nr_groups, bool is_ordered)
+{
+	if (is_ordered)
+		/* Not from its very beginning, which is the colour of what is free. */
+		return vs_draw_palette_get_ramp(
+			palette,
+			nr_groups > 1 ? 0.25 + 0.75 * (double)group / (double)(nr_groups - 1) : 1);
+	return group + 1 >= nr_groups ? palette->other : palette->group[group % VS_PALETTE_GROUPS];
+}
+
+uint32_t vs_draw_palette_get_group_cell(const struct vs_palette *palette, double held, double live,
+					struct vs_color color)
+{
+	struct vs_color cell = palette->plot;
+
+	if (held > 0)
+		cell = mix(cell, mix(palette->free, color, live / held), held);
+	return to_byte(cell.red) << 16 | to_byte(cell.green) << 8 | to_byte(cell.blue);
 }

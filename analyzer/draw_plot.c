@@ -34,6 +34,19 @@ static size_t to_cell(int pixel, int nr_pixels, uint64_t range, uint64_t cell_si
 	return (size_t)((uint64_t)at / cell_size);
 }
 
+/* By how full it is; or by the group that has most of what is live in it. */
+static uint32_t get_pixel(const struct vs_heatmap *heatmap, const struct vs_palette *palette,
+			  size_t cell, double held, double live)
+{
+	size_t group = heatmap->nr_groups ? vs_heatmap_get_group(heatmap, cell) : 0;
+
+	if (!heatmap->nr_groups)
+		return vs_draw_palette_get_cell(palette, held, live);
+	return vs_draw_palette_get_group_cell(
+		palette, held, live,
+		vs_draw_palette_get_group(palette, group, heatmap->nr_groups, heatmap->is_ordered));
+}
+
 static void fill_line(const struct vs_heatmap *heatmap, const struct vs_palette *palette,
 		      size_t row, uint32_t *pixels, int width)
 {
@@ -47,7 +60,7 @@ static void fill_line(const struct vs_heatmap *heatmap, const struct vs_palette 
 		/* A block that outlives its segment, after lost events, is no more than full. */
 		held = held > 1 ? 1 : held;
 		live = live > held ? held : live;
-		pixels[x] = vs_draw_palette_get_cell(palette, held, live);
+		pixels[x] = get_pixel(heatmap, palette, cell, held, live);
 	}
 }
 

@@ -1,5 +1,6 @@
 #include "heatmap.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,10 @@ void vs_heatmap_init(struct vs_heatmap *heatmap, uint64_t from_ns, uint64_t to_n
 
 void vs_heatmap_fini(struct vs_heatmap *heatmap)
 {
+	for (size_t i = 0; i < heatmap->nr_groups; i++) {
+		free(heatmap->groups[i]);
+		free(heatmap->group_names[i]);
+	}
 	for (size_t i = 0; i < heatmap->nr_phases; i++)
 		free(heatmap->phases[i].name);
 	free(heatmap->phases);
@@ -143,6 +148,17 @@ static void choose_columns(struct vs_heatmap *heatmap, size_t max_columns)
 	heatmap->nr_columns = divide_up(heatmap->nr_ticks, heatmap->column_ticks);
 }
 
+int vs_heatmap_add_group(struct vs_heatmap *heatmap, const char *name)
+{
+	char *copy = strdup(name);
+
+	assert(heatmap->nr_groups < VS_HEATMAP_GROUPS);
+	if (!copy)
+		return -VS_ERR_NO_MEMORY;
+	heatmap->group_names[heatmap->nr_groups++] = copy;
+	return 0;
+}
+
 int vs_heatmap_make_cells(struct vs_heatmap *heatmap, size_t max_columns, size_t max_rows)
 {
 	uint64_t offset = 0;
@@ -162,6 +178,12 @@ int vs_heatmap_make_cells(struct vs_heatmap *heatmap, size_t max_columns, size_t
 	heatmap->live = calloc(heatmap->nr_columns * heatmap->nr_rows + 1, sizeof(*heatmap->live));
 	if (!heatmap->levels || !heatmap->held || !heatmap->live)
 		return -VS_ERR_NO_MEMORY;
+	for (size_t i = 0; i < heatmap->nr_groups; i++) {
+		heatmap->groups[i] =
+			calloc(heatmap->nr_columns * heatmap->nr_rows + 1, sizeof(uint64_t));
+		if (!heatmap->groups[i])
+			return -VS_ERR_NO_MEMORY;
+	}
 	return 0;
 }
 
@@ -211,6 +233,11 @@ static uint64_t to_tick(const struct vs_heatmap *heatmap, uint64_t time_ns)
 	return (time_ns - heatmap->from_ns) >> heatmap->tick_shift;
 }
 
+static size_t get_layer(const struct vs_heatmap *heatmap, const struct vs_lifetime *lifetime)
+{
+	return lifetime->group < heatmap->nr_groups ? lifetime->group : heatmap->nr_groups - 1;
+}
+
 void vs_heatmap_add_lifetime(struct vs_heatmap *heatmap, const struct vs_lifetime *lifetime)
 {
 	uint64_t start = to_tick(heatmap, lifetime->start_ns);
@@ -236,6 +263,9 @@ void vs_heatmap_add_lifetime(struct vs_heatmap *heatmap, const struct vs_lifetim
 			add_rectangle(heatmap, heatmap->held, columns, rows);
 		if (lifetime->is_live)
 			add_rectangle(heatmap, heatmap->live, columns, rows);
+		if (lifetime->is_live && heatmap->nr_groups)
+			add_rectangle(heatmap, heatmap->groups[get_layer(heatmap, lifetime)],
+				      columns, rows);
 	}
 }
 
@@ -248,6 +278,18 @@ static void sum_up(const struct vs_heatmap *heatmap, uint64_t *layer)
 			layer[row * nr_columns + i] += layer[row * nr_columns + i - 1];
 	for (size_t i = nr_columns; i < nr_columns * heatmap->nr_rows; i++)
 		layer[i] += layer[i - nr_columns];
+}
+
+size_t vs_heatmap_get_group(const struct vs_heatmap *heatmap, size_t cell)
+{
+	size_t most = heatmap->nr_groups;
+
+	for (size_t i = 0; i < heatmap->nr_groups; i++)
+		if (heatmap->groups[i][cell] &&
+		    (most == heatmap->nr_groups ||
+		     heatmap->groups[i][cell] > heatmap->groups[most][cell]))
+			most = i;
+	return most;
 }
 
 uint64_t vs_heatmap_get_area(const struct vs_heatmap *heatmap, size_t column, size_t row)
@@ -347,4 +389,6 @@ void vs_heatmap_finish(struct vs_heatmap *heatmap)
 		hold_level(heatmap, heatmap->to_ns - 1);
 	sum_up(heatmap, heatmap->held);
 	sum_up(heatmap, heatmap->live);
+	for (size_t i = 0; i < heatmap->nr_groups; i++)
+		sum_up(heatmap, heatmap->groups[i]);
 }

@@ -27,6 +27,7 @@ struct vs_lifetime {
 	uint64_t end_ns; /* first instant without it */
 	bool is_held;    /* a segment, or a block outside any */
 	bool is_live;    /* a block, or a segment that no pool divides */
+	uint32_t group;  /* what it counts to, if it is live and there are groups */
 };
 
 struct vs_heatmap_failure {
@@ -46,6 +47,9 @@ struct vs_heatmap_phase {
 	uint64_t end_ns;
 	char *name;
 };
+
+/* Live bytes told apart by who has them, or by something else: the last group is all the rest. */
+#define VS_HEATMAP_GROUPS 12u
 
 /* A stretch of addresses that was held at some time. */
 struct vs_heatmap_range {
@@ -75,6 +79,10 @@ struct vs_heatmap {
 	size_t ranges_capacity;
 	uint64_t *held; /* [row * nr_columns + column], byte ticks; row 0 is the lowest address */
 	uint64_t *live;
+	uint64_t *groups[VS_HEATMAP_GROUPS]; /* likewise, of each: they add up to `live` */
+	char *group_names[VS_HEATMAP_GROUPS];
+	size_t nr_groups; /* 0: not told apart */
+	bool is_ordered;  /* the groups are steps of one thing, not different things */
 	struct vs_heatmap_level *levels; /* by column */
 
 	struct vs_heatmap_level now;
@@ -108,6 +116,9 @@ void vs_heatmap_fini(struct vs_heatmap *heatmap);
 /* Before the cells: addresses that are held at some time of the window. They may overlap. */
 VS_MUST_CHECK int vs_heatmap_add_range(struct vs_heatmap *heatmap, uint64_t address, uint64_t size);
 
+/* Before the cells: one more group, at most VS_HEATMAP_GROUPS. The name is copied. */
+VS_MUST_CHECK int vs_heatmap_add_group(struct vs_heatmap *heatmap, const char *name);
+
 /* Between ranges and lifetimes: makes at most max_columns x max_rows cells. */
 VS_MUST_CHECK int vs_heatmap_make_cells(struct vs_heatmap *heatmap, size_t max_columns,
 					size_t max_rows);
@@ -129,6 +140,9 @@ VS_MUST_CHECK int vs_heatmap_add_phase(struct vs_heatmap *heatmap, uint64_t star
 
 /* After the last lifetime and level, once: cells and levels can be read from here on. */
 void vs_heatmap_finish(struct vs_heatmap *heatmap);
+
+/* The group with most in a cell; nr_groups: nothing is live there. */
+size_t vs_heatmap_get_group(const struct vs_heatmap *heatmap, size_t cell);
 
 /* What a cell could hold at most, in byte ticks. */
 uint64_t vs_heatmap_get_area(const struct vs_heatmap *heatmap, size_t column, size_t row);

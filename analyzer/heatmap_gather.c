@@ -155,6 +155,7 @@ struct filler {
 	struct vs_failures failures;
 	struct vs_measure_fragmentation holes;
 	struct vs_heatmap *heatmap;
+	struct vs_heatmap_groups *groups;
 	uint32_t phase_thread; /* whose phases are shown: the first that has any */
 	uint64_t phase_start;
 	uint32_t phase_name; /* VS_NO_ID: none is open */
@@ -165,7 +166,11 @@ static int fill_lifetime(void *data, const struct vs_replay_device *device,
 {
 	struct filler *filler = data;
 
-	if (device->ordinal == filler->heatmap->device)
+	if (device->ordinal != filler->heatmap->device)
+		return 0;
+	if (filler->groups)
+		vs_heatmap_groups_add_lifetime(filler->groups, filler->heatmap, lifetime);
+	else
 		vs_heatmap_add_lifetime(filler->heatmap, lifetime);
 	return 0;
 }
@@ -327,6 +332,8 @@ static int run_filler(struct filler *filler, const struct vs_source *source,
 	/* Ours is the last: it asks the others. */
 	vs_replay_add_observer(replay, &filler->failures.observer);
 	vs_replay_add_observer(replay, &filler->holes.observer);
+	if (filler->groups)
+		vs_heatmap_groups_join(filler->groups, replay, &filler->lifetimes);
 	vs_replay_add_observer(replay, &filler->lifetimes.observer);
 	vs_replay_add_observer(replay, &filler->observer);
 	err = pass(source, replay);
@@ -368,6 +375,12 @@ static int make_heatmap(struct vs_heatmap *heatmap, struct survey *survey)
 	heatmap->ranges_capacity = ranges->ranges_capacity;
 	*ranges = (struct vs_heatmap){0};
 	request->choose_cells(request, survey->has_phases, &columns, &rows);
+	if (request->groups) {
+		int err = vs_heatmap_groups_name(request->groups, heatmap);
+
+		if (err)
+			return err;
+	}
 	return vs_heatmap_make_cells(heatmap, columns, rows);
 }
 
@@ -375,7 +388,7 @@ int vs_heatmap_gather_cells(struct vs_heatmap *heatmap, const struct vs_source *
 			    const struct vs_heatmap_request *request)
 {
 	struct survey survey = {.request = request};
-	struct filler filler = {.heatmap = heatmap};
+	struct filler filler = {.heatmap = heatmap, .groups = request->groups};
 	int err;
 
 	vs_heatmap_init(heatmap, 0, 1);

@@ -7,6 +7,7 @@
  */
 #include "analysis.h"
 #include "heatmap.h"
+#include "heatmap_groups.h"
 
 struct vs_heatmap_request {
 	uint32_t device;  /* VS_NO_DEVICE: the one that ran out of memory, or used most */
@@ -15,7 +16,8 @@ struct vs_heatmap_request {
 	/* How many cells there may be; called between the passes, when marks are known to exist. */
 	void (*choose_cells)(const struct vs_heatmap_request *request, bool has_phases,
 			     size_t *columns, size_t *rows);
-	int width; /* for choose_cells */
+	struct vs_heatmap_groups *groups; /* NULL: live bytes are not told apart */
+	int width;                        /* for choose_cells */
 	int height;
 };
 

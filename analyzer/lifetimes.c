@@ -44,6 +44,8 @@ static int tell(const struct vs_lifetimes *lifetimes, const struct vs_item *item
 
 	if (!has_address(item) || lifetime.start_ns >= end_ns)
 		return 0;
+	if (lifetimes->get_group)
+		lifetime.group = lifetimes->get_group(lifetimes->group_data, item);
 	return lifetimes->tell(lifetimes->data, item->device, &lifetime);
 }
 

@@ -13,10 +13,15 @@
 typedef int (*vs_lifetimes_fn)(void *data, const struct vs_replay_device *device,
 			       const struct vs_lifetime *lifetime);
 
+/* The group of an item (heatmap.h), as it is told. */
+typedef uint32_t (*vs_lifetimes_group_fn)(void *data, const struct vs_item *item);
+
 struct vs_lifetimes {
 	struct vs_observer observer; /* for vs_replay_add_observer */
 	vs_lifetimes_fn tell;
 	void *data;
+	vs_lifetimes_group_fn get_group; /* NULL: all are in group 0 */
+	void *group_data;
 	struct vs_id_map starts; /* item id -> start + 1, where it is not the item's birth */
 };
 

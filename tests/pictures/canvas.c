@@ -81,9 +81,9 @@ struct vs_box canvas_get_ink(const struct canvas *canvas)
 void canvas_make_heatmap(struct vs_heatmap *map, size_t columns, size_t rows, bool has_failures)
 {
 	static const struct vs_lifetime lifetimes[] = {
-		{0x100000000, 2 * GIB, 0, 100 * SEC, true, false},
-		{0x100000000, GIB, 50 * SEC, 100 * SEC, false, true},
-		{0x900000000, 2 * GIB, 20 * SEC, 80 * SEC, true, true},
+		{0x100000000, 2 * GIB, 0, 100 * SEC, true, false, 0},
+		{0x100000000, GIB, 50 * SEC, 100 * SEC, false, true, 0},
+		{0x900000000, 2 * GIB, 20 * SEC, 80 * SEC, true, true, 0},
 	};
 	struct vs_heatmap_failure failure = {90 * SEC, 3 * GIB, GIB, true};
 	struct vs_heatmap_failure recovered = {40 * SEC, GIB, GIB / 2, false};

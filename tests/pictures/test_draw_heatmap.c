@@ -28,7 +28,7 @@ static void draw_file(const char *path, int width, int height, bool is_dark, boo
 	struct vs_draw_layout layout;
 	struct vs_heatmap map;
 
-	vs_draw_heatmap_lay_out(&layout, width, height, false);
+	vs_draw_heatmap_lay_out(&layout, width, height, false, 0);
 	canvas_make_heatmap(&map, (size_t)layout.plot.width, (size_t)layout.plot.height,
 			    has_failures);
 	assert_int_equal(vs_draw_heatmap_write(&map, path, width, height, is_dark), 0);
@@ -57,7 +57,7 @@ static void check_cells(const char *name, int width, int height, bool is_dark)
 
 	draw_file(output(path, name), width, height, is_dark, false);
 	image = open_png(path, width, height);
-	vs_draw_heatmap_lay_out(&layout, width, height, false);
+	vs_draw_heatmap_lay_out(&layout, width, height, false, 0);
 
 	assert_int_equal(canvas_get_pixel(image, 1, 1), canvas_to_pixel(palette->page));
 	assert_int_equal(
@@ -114,7 +114,7 @@ static void test_gap_between_ranges_is_a_thin_line(void **state)
 	(void)state;
 	draw_file(output(path, "gap.png"), 1200, 800, false, false);
 	image = open_png(path, 1200, 800);
-	vs_draw_heatmap_lay_out(&layout, 1200, 800, false);
+	vs_draw_heatmap_lay_out(&layout, 1200, 800, false, 0);
 	for (int y = -5; y <= 5; y++)
 		nr_gap += canvas_get_pixel(image, canvas_at(&layout.plot, 30),
 					   canvas_up(&layout.plot, 0.5) + y) ==
@@ -144,7 +144,7 @@ static void test_failures_are_lines_at_their_times(void **state)
 	(void)state;
 	draw_file(output(path, "failures.png"), 1200, 800, false, true);
 	image = open_png(path, 1200, 800);
-	vs_draw_heatmap_lay_out(&layout, 1200, 800, false);
+	vs_draw_heatmap_lay_out(&layout, 1200, 800, false, 0);
 	half = (int)layout.plot.height / 2;
 	assert_in_range(count_failure_pixels(image, &layout.plot, 90), half, half + 1);
 	/* Recovered: dashed. */
@@ -169,7 +169,7 @@ static void test_peak_is_marked(void **state)
 	(void)state;
 	draw_file(output(path, "peak.png"), 1200, 800, false, false);
 	image = open_png(path, 1200, 800);
-	vs_draw_heatmap_lay_out(&layout, 1200, 800, false);
+	vs_draw_heatmap_lay_out(&layout, 1200, 800, false, 0);
 
 	/* Dots: many, but not all of it. */
 	for (double y = layout.plot.y; y < layout.plot.y + layout.plot.height; y++)
@@ -328,7 +328,7 @@ static void test_parts_of_the_page_do_not_overlap(void **state)
 		for (int has_phases = 0; has_phases < 2; has_phases++) {
 			struct vs_draw_layout at;
 
-			vs_draw_heatmap_lay_out(&at, sizes[i][0], sizes[i][1], has_phases);
+			vs_draw_heatmap_lay_out(&at, sizes[i][0], sizes[i][1], has_phases, 0);
 			assert_true(at.header.y >= 0);
 			assert_true(at.header.y + at.header.height <= at.phases.y);
 			assert_true(at.phases.y + at.phases.height <= at.plot.y);

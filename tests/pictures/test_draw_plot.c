@@ -71,7 +71,7 @@ static void test_cells_fill_the_box_however_many_there_are(void **state)
 
 static void test_cell_that_holds_more_than_it_can_is_full(void **state)
 {
-	static const struct vs_lifetime twice = {0x1000, 0x1000, 0, 100, true, true};
+	static const struct vs_lifetime twice = {0x1000, 0x1000, 0, 100, true, true, 0};
 	const struct vs_palette *palette = vs_draw_palette_get(false);
 	struct vs_heatmap map;
 	struct canvas canvas;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #define LIFETIMES 300
+#define NR_GROUPS 4
 
 static uint64_t seed;
 
@@ -58,6 +59,18 @@ static uint64_t bytes_in_row(const struct vs_heatmap *map, const struct vs_lifet
 	return sum;
 }
 
+static void compare_groups(const struct vs_heatmap *map, size_t cell, const uint64_t *groups)
+{
+	size_t most = NR_GROUPS;
+
+	for (size_t i = 0; i < NR_GROUPS; i++) {
+		assert_int_equal(map->groups[i][cell], groups[i]);
+		if (groups[i] && (most == NR_GROUPS || groups[i] > groups[most]))
+			most = i;
+	}
+	assert_int_equal(vs_heatmap_get_group(map, cell), most);
+}
+
 static void compare_with_model(const struct vs_heatmap *map, const struct vs_lifetime *lifetimes,
 			       size_t nr_lifetimes)
 {
@@ -66,6 +79,7 @@ static void compare_with_model(const struct vs_heatmap *map, const struct vs_lif
 			uint64_t from = column * map->column_ticks;
 			uint64_t held = 0;
 			uint64_t live = 0;
+			uint64_t groups[NR_GROUPS] = {0};
 
 			for (size_t i = 0; i < nr_lifetimes; i++) {
 				uint64_t ticks = overlap(to_tick(map, lifetimes[i].start_ns),
@@ -75,9 +89,14 @@ static void compare_with_model(const struct vs_heatmap *map, const struct vs_lif
 
 				held += lifetimes[i].is_held ? area : 0;
 				live += lifetimes[i].is_live ? area : 0;
+				/* What is in no group counts to the last. */
+				groups[lifetimes[i].group < NR_GROUPS ? lifetimes[i].group
+								      : NR_GROUPS - 1] +=
+					lifetimes[i].is_live ? area : 0;
 			}
 			assert_int_equal(map->held[row * map->nr_columns + column], held);
 			assert_int_equal(map->live[row * map->nr_columns + column], live);
+			compare_groups(map, row * map->nr_columns + column, groups);
 		}
 	}
 }
@@ -104,6 +123,7 @@ static void make_random(struct vs_heatmap *map, struct vs_lifetime *lifetimes, u
 			.end_ns = start + draw_number(i % 7 ? time / 16 : time),
 			.is_held = draw_number(2),
 			.is_live = draw_number(2),
+			.group = (uint32_t)draw_number(NR_GROUPS + 1),
 		};
 	}
 }
@@ -116,6 +136,8 @@ static void check_random(uint64_t space, uint64_t time, size_t columns, size_t r
 
 	vs_heatmap_init(&map, from, from + 1 + draw_number(time - from));
 	make_random(&map, lifetimes, space, time);
+	for (size_t i = 0; i < NR_GROUPS; i++)
+		assert_int_equal(vs_heatmap_add_group(&map, "group"), 0);
 	assert_int_equal(vs_heatmap_make_cells(&map, columns, rows), 0);
 	assert_in_range(map.nr_columns, 1, columns);
 	assert_in_range(map.nr_rows, 1, rows);
@@ -156,7 +178,7 @@ static void test_very_long_traces_are_counted_in_coarser_ticks(void **state)
 
 static void test_full_cells_are_full(void **state)
 {
-	struct vs_lifetime all = {0x1000, 1000, 5, 1005, true, true};
+	struct vs_lifetime all = {0x1000, 1000, 5, 1005, true, true, 0};
 	struct vs_heatmap map;
 
 	(void)state;
@@ -208,7 +230,7 @@ static void test_many_equal_ranges_take_little_room(void **state)
 
 static void test_nothing_held_has_no_rows(void **state)
 {
-	struct vs_lifetime lifetime = {0x1000, 10, 0, 5, true, true};
+	struct vs_lifetime lifetime = {0x1000, 10, 0, 5, true, true, 0};
 	struct vs_heatmap map;
 
 	(void)state;

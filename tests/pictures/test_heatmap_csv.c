@@ -30,9 +30,9 @@ static void test_csv_has_a_line_for_each_cell_that_holds_something(void **state)
 {
 	/* 4 x 2 cells of 25 ns x 64 bytes; two ranges far apart. */
 	static const struct vs_lifetime lifetimes[] = {
-		{0x1000, 64, 0, 100, true, false}, /* a segment of a pool */
-		{0x1000, 32, 25, 75, false, true}, /* half of it live, half of the time */
-		{0x9000, 64, 60, 100, true, true}, /* a segment of its own */
+		{0x1000, 64, 0, 100, true, false, 0}, /* a segment of a pool */
+		{0x1000, 32, 25, 75, false, true, 0}, /* half of it live, half of the time */
+		{0x9000, 64, 60, 100, true, true, 0}, /* a segment of its own */
 	};
 	static const char expected[] = HEADER "0,25,0x1000,0x1040,1.000000,0.000000\n"
 					      "25,50,0x1000,0x1040,1.000000,0.500000\n"
@@ -64,7 +64,7 @@ static void test_nothing_held_is_a_header_alone(void **state)
 
 static void test_last_cells_end_where_window_and_memory_end(void **state)
 {
-	static const struct vs_lifetime all = {0x1000, 100, 0, 1000, true, true};
+	static const struct vs_lifetime all = {0x1000, 100, 0, 1000, true, true, 0};
 	struct vs_heatmap map;
 
 	(void)state;
@@ -86,8 +86,8 @@ static void test_last_cells_end_where_window_and_memory_end(void **state)
 
 static void test_row_over_a_fold_names_both_its_ends(void **state)
 {
-	static const struct vs_lifetime lifetimes[] = {{0x1000, 32, 0, 100, true, false},
-						       {0x9000, 32, 0, 100, true, true}};
+	static const struct vs_lifetime lifetimes[] = {{0x1000, 32, 0, 100, true, false, 0},
+						       {0x9000, 32, 0, 100, true, true, 0}};
 	struct vs_heatmap map;
 
 	(void)state;
@@ -102,7 +102,7 @@ static void test_row_over_a_fold_names_both_its_ends(void **state)
 
 static void test_times_of_coarse_ticks_are_nanoseconds(void **state)
 {
-	static const struct vs_lifetime all = {0x1000, 1ull << 40, 0, 1ull << 60, true, true};
+	static const struct vs_lifetime all = {0x1000, 1ull << 40, 0, 1ull << 60, true, true, 0};
 	struct vs_heatmap map;
 
 	(void)state;
