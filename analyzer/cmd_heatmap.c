@@ -3,6 +3,7 @@
 #include "command.h"
 #include "draw_heatmap.h"
 #include "draw_page.h"
+#include "draw_space.h"
 #include "heatmap_csv.h"
 #include "heatmap_gather.h"
 #include "options.h"
@@ -36,14 +37,17 @@ static int run_heatmap(int argc, char **argv);
 const struct vs_command vs_cmd_heatmap = {
 	.name = "heatmap",
 	.summary = "Draw which addresses were held and live over time",
-	.usage = "-o FILE [--by WHAT] [--device N] [--from TIME] [--to TIME] TRACE",
+	.usage = "-o FILE [--by WHAT] [--at WHEN] [--device N] [--from TIME] [--to TIME] TRACE",
 	.details =
 		"Addresses go up, time goes right; stretches that were never held are left out. Dark is\n"
 		"live, amber is held by a pool but free: the holes. Failed allocations are marked with\n"
 		"what was asked for. Without --device: the device that ran out of memory, or else the\n"
 		"one that held most. --by colours what is live by its age, by the site that asked for\n"
-		"it, by what PyTorch uses it for, or by the phase it was asked for in.",
-	.takes = VS_TAKES_DEVICE | VS_TAKES_RANGE | VS_TAKES_TRACE | VS_TAKES_QUIET,
+		"it, by what PyTorch uses it for, or by the phase it was asked for in.\n"
+		"--at draws the addresses of one instant instead: blocks by site or category, holes,\n"
+		"and the blocks that keep holes apart.",
+	.takes = VS_TAKES_DEVICE | VS_TAKES_AT | VS_TAKES_RANGE | VS_TAKES_TRACE |
+		 VS_TAKES_QUIET,
 	.options = own_options,
 	.run = run_heatmap,
 };
@@ -197,6 +201,12 @@ static const struct vs_replay_device *find_device(const struct vs_story *story)
 	return best;
 }
 
+static int fail_categories(const char *path)
+{
+	return vs_command_fail_text(path, "has no categories: only blocks of PyTorch's allocator "
+					  "have one");
+}
+
 /* A teller: who has what must be known before the picture can be coloured by it. */
 static int tell_groups(struct vs_story *story)
 {
@@ -211,9 +221,7 @@ static int tell_groups(struct vs_story *story)
 	}
 	err = vs_heatmap_groups_init(&groups, job->by, &story->analysis, story->names, device);
 	if (err == -VS_ERR_EMPTY) {
-		job->status = vs_command_fail_text(story->path,
-						   "has no categories: only blocks of PyTorch's "
-						   "allocator have one");
+		job->status = fail_categories(story->path);
 		return 0;
 	}
 	if (err)
@@ -223,6 +231,74 @@ static int tell_groups(struct vs_story *story)
 	job->status = draw_source(job, &story->source, story->reader);
 	vs_heatmap_groups_fini(&groups);
 	return 0;
+}
+
+static int draw_state(struct vs_story *story, struct job *job, const struct vs_device_state *state)
+{
+	struct vs_composition composition = {0};
+	bool is_by_category = job->by == VS_HEATMAP_BY_CATEGORY;
+	struct vs_space space;
+	int err = 0;
+
+	if (is_by_category)
+		err = vs_composition_init(&composition, &story->analysis, story->names,
+					  state->device, &state->at);
+	if (!err && is_by_category && !composition.is_known) {
+		job->status = fail_categories(story->path);
+		return 0;
+	}
+	if (!err)
+		err = vs_space_init(&space, state, story->names,
+				    is_by_category ? &composition : NULL);
+	vs_composition_fini(&composition);
+	if (err)
+		return err;
+	space.program = copy_command(story->reader, story->path);
+	err = vs_draw_space_write(&space, job->output, job->request.width, job->request.height,
+				  job->is_dark);
+	if (err)
+		job->status = vs_command_fail(job->output, err);
+	vs_space_fini(&space);
+	return 0;
+}
+
+/* A teller: the addresses of one instant. */
+static int tell_instant(struct vs_story *story)
+{
+	struct job *job = story->context;
+	const struct vs_replay_device *device = find_device(story);
+	struct vs_device_state state;
+	int err;
+
+	if (!device) {
+		job->status = vs_command_fail_text(story->path, "has no device: nothing to draw");
+		return 0;
+	}
+	err = vs_device_state_init(&state, &story->analysis, device, story->options->at,
+				   story->options->at_ns);
+	if (err)
+		return err;
+	err = draw_state(story, job, &state);
+	vs_device_state_fini(&state);
+	return err;
+}
+
+static int run_instant(const struct vs_options *options, struct job *job, bool has_groups)
+{
+	int status;
+
+	if (job->request.choose_cells == choose_csv)
+		return vs_command_fail_usage(&vs_cmd_heatmap,
+					     "--at draws a picture: .png, .svg or .pdf; for "
+					     "numbers there is map --json");
+	if (has_groups && job->by != VS_HEATMAP_BY_SITE && job->by != VS_HEATMAP_BY_CATEGORY)
+		return vs_command_fail_usage(&vs_cmd_heatmap,
+					     "with --at, --by takes site or category, not '%s'",
+					     options->own[OWN_BY]);
+	if (!has_groups)
+		job->by = VS_HEATMAP_BY_SITE;
+	status = vs_story_visit(options, job->path, stdout, NULL, tell_instant, job);
+	return job->status ? job->status : status;
 }
 
 /* True: groups are wanted; false, with a status or to go on without. */
@@ -273,6 +349,8 @@ static int run_heatmap(int argc, char **argv)
 	has_groups = read_by(options.own[OWN_BY], &job.by, &status);
 	if (status || !make_request(&options, format, &job.request, &status))
 		return status;
+	if (options.at != VS_AT_DEFAULT)
+		return run_instant(&options, &job, has_groups);
 	if (!has_groups)
 		return draw(&job);
 	options.from_ns = 0; /* of the picture, not of what is known */

@@ -31,6 +31,7 @@ struct vs_palette {
 	struct vs_color phase[2];               /* in turns */
 	struct vs_color ramp[VS_PALETTE_STOPS]; /* held and free, to all live */
 	struct vs_color free;                   /* held and free, where groups have the colours */
+	struct vs_color hatch;                  /* lines over that */
 	struct vs_color group[VS_PALETTE_GROUPS];
 	struct vs_color other; /* the last group */
 };

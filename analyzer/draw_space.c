@@ -1,0 +1,294 @@
+#include "draw_space.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "draw_heatmap.h"
+#include "draw_page.h"
+#include "units.h"
+
+#define LEGEND_IN_LINE 4
+#define ROW_UNITS      34 /* height of a row, with its marks */
+#define MIN_ROWS       6
+
+/* What vs_draw_page_write hands through. */
+struct job {
+	const struct vs_space *space;
+	bool is_dark;
+};
+
+/* The legend: groups, holes, free segments, marks. */
+static size_t count_legend(const struct vs_space *space)
+{
+	return space->nr_groups + 3;
+}
+
+void vs_draw_space_lay_out(struct vs_draw_rows *rows, const struct vs_space *space, int width,
+			   int height)
+{
+	double unit = fmax(0.75, fmin(fmin(width / 1200.0, height / 800.0), 6));
+	size_t lines = (count_legend(space) + LEGEND_IN_LINE - 1) / LEGEND_IN_LINE;
+	double top = floor((66 + 17 * (double)lines) * unit);
+	double left = floor(92 * unit);
+
+	*rows = (struct vs_draw_rows){
+		.unit = unit,
+		.box = {left, top, floor(width - 24 * unit) - left,
+			floor(height - 16 * unit) - top},
+	};
+	rows->nr_rows = (size_t)(rows->box.height / (ROW_UNITS * unit));
+	if (rows->nr_rows < MIN_ROWS)
+		rows->nr_rows = MIN_ROWS;
+	rows->row_height = floor(rows->box.height / (double)rows->nr_rows);
+	rows->bar_height = floor(rows->row_height * 0.66);
+	rows->row_bytes = space->total_bytes / rows->nr_rows + 1;
+}
+
+/* ---- Words ---------------------------------------------------------------------------------- */
+
+static void put_titles(const struct vs_draw *draw, const struct vs_space *space)
+{
+	double x = 24 * draw->unit, width = draw->width - 2 * x;
+	char text[512], live[VS_UNITS_MAX], reserved[VS_UNITS_MAX], holes[VS_UNITS_MAX];
+	char largest[VS_UNITS_MAX], time[VS_UNITS_MAX], asked[VS_UNITS_MAX + 32] = "";
+	char size[VS_UNITS_MAX];
+
+	if (space->requested)
+		snprintf(asked, sizeof(asked), ", out of memory: %s asked",
+			 vs_units_put_bytes(size, space->requested));
+	snprintf(text, sizeof(text), "%s  \xc2\xb7  addresses at %s%s",
+		 space->program ? space->program : "memory of a program",
+		 vs_units_put_time(time, space->time_ns), asked);
+	vs_draw_text_put_cut(draw, x, 19 * draw->unit, width, 1.2, draw->palette->text, text);
+	snprintf(text, sizeof(text),
+		 "GPU %" PRIu32
+		 "%s%s  \xc2\xb7  %s live in %s reserved  \xc2\xb7  %s in holes, the "
+		 "largest %s",
+		 space->device, space->device_name ? " " : "",
+		 space->device_name ? space->device_name : "",
+		 vs_units_put_bytes(live, space->live_bytes),
+		 vs_units_put_bytes(reserved, space->reserved_bytes),
+		 vs_units_put_bytes(holes, space->hole_bytes),
+		 vs_units_put_bytes(largest, space->largest_hole));
+	vs_draw_text_put_cut(draw, x, 39 * draw->unit, width, 0.92, draw->palette->faint, text);
+}
+
+/* ---- Pieces --------------------------------------------------------------------------------- */
+
+static void fill_box(const struct vs_draw *draw, const struct vs_box *box, struct vs_color color)
+{
+	cairo_rectangle(draw->cr, box->x, box->y, box->width, box->height);
+	vs_draw_text_set_color(draw, color);
+	cairo_fill(draw->cr);
+}
+
+static void hatch_box(const struct vs_draw *draw, const struct vs_box *box, struct vs_color ground,
+		      struct vs_color line)
+{
+	double step = 6 * draw->unit;
+
+	fill_box(draw, box, ground);
+	cairo_save(draw->cr);
+	cairo_rectangle(draw->cr, box->x, box->y, box->width, box->height);
+	cairo_clip(draw->cr);
+	/* Aligned to the page, so that neighbours go on in each other. */
+	for (double x = floor((box->x - box->height) / step) * step; x < box->x + box->width;
+	     x += step) {
+		cairo_move_to(draw->cr, x, box->y + box->height);
+		cairo_line_to(draw->cr, x + box->height, box->y);
+	}
+	vs_draw_text_set_color(draw, line);
+	cairo_set_line_width(draw->cr, draw->unit);
+	cairo_stroke(draw->cr);
+	cairo_restore(draw->cr);
+}
+
+static void put_mark(const struct vs_draw *draw, double x, double y)
+{
+	double size = 3.5 * draw->unit;
+
+	cairo_move_to(draw->cr, x, y);
+	cairo_line_to(draw->cr, x - size, y + 1.5 * size);
+	cairo_line_to(draw->cr, x + size, y + 1.5 * size);
+	cairo_close_path(draw->cr);
+	vs_draw_text_set_color(draw, draw->palette->failure);
+	cairo_fill(draw->cr);
+}
+
+static void put_size(const struct vs_draw *draw, const struct vs_box *box, uint64_t bytes,
+		     struct vs_color ground)
+{
+	double light = 0.3 * ground.red + 0.59 * ground.green + 0.11 * ground.blue;
+	struct vs_color ink = light > 0.5 ? (struct vs_color){0, 0, 0} : (struct vs_color){1, 1, 1};
+	char text[VS_UNITS_MAX];
+	double width;
+
+	vs_units_put_bytes(text, bytes);
+	width = vs_draw_text_get_width(draw, 0.8, text);
+	if (width + 8 * draw->unit > box->width)
+		return;
+	fill_box(draw,
+		 &(struct vs_box){box->x + 2 * draw->unit, box->y + box->height * 0.2,
+				  width + 4 * draw->unit, box->height * 0.6},
+		 ground);
+	vs_draw_text_put(draw, box->x + 4 * draw->unit, box->y + box->height / 2, VS_DRAW_LEFT, 0.8,
+			 ink, text);
+}
+
+static void put_box(const struct vs_draw *draw, const struct vs_space *space,
+		    const struct vs_space_piece *piece, const struct vs_box *box, bool is_first)
+{
+	const struct vs_palette *palette = draw->palette;
+	struct vs_color color = palette->free;
+
+	if (piece->type == VS_SPACE_LIVE) {
+		color = vs_draw_palette_get_group(palette, piece->group, space->nr_groups, false);
+		fill_box(draw, box, color);
+	} else if (piece->type == VS_SPACE_HOLE) {
+		hatch_box(draw, box, palette->free, palette->hatch);
+	} else {
+		color = palette->plot;
+		hatch_box(draw, box, palette->plot, palette->grid);
+	}
+	if (is_first)
+		put_size(draw, box, piece->size, color);
+}
+
+/* A piece may go on in the next row. */
+static void put_piece(const struct vs_draw *draw, const struct vs_space *space,
+		      const struct vs_space_piece *piece, const struct vs_draw_rows *rows)
+{
+	double scale = rows->box.width / (double)rows->row_bytes;
+	uint64_t end = piece->offset + piece->size;
+	uint64_t from = piece->offset;
+
+	while (from < end) {
+		uint64_t row = from / rows->row_bytes;
+		uint64_t to = (row + 1) * rows->row_bytes < end ? (row + 1) * rows->row_bytes : end;
+		struct vs_box box = {
+			.x = rows->box.x + (double)(from - row * rows->row_bytes) * scale,
+			.y = rows->box.y + (double)row * rows->row_height,
+			.width = (double)(to - from) * scale,
+			.height = rows->bar_height,
+		};
+
+		if (box.width > 2.5 * draw->unit)
+			box.width -= 0.75 * draw->unit;
+		put_box(draw, space, piece, &box, from == piece->offset);
+		if (piece->is_pinning && from == piece->offset)
+			put_mark(draw, box.x + box.width / 2, box.y + box.height + draw->unit);
+		if (piece->begins_segment && from == piece->offset)
+			fill_box(draw,
+				 &(struct vs_box){box.x - draw->unit, box.y - 2 * draw->unit,
+						  2 * draw->unit, box.height + 4 * draw->unit},
+				 draw->palette->text);
+		from = to;
+	}
+}
+
+static void put_axis(const struct vs_draw *draw, const struct vs_space *space,
+		     const struct vs_draw_rows *rows)
+{
+	char text[VS_UNITS_MAX];
+
+	for (size_t row = 0; row < rows->nr_rows && row * rows->row_bytes < space->total_bytes;
+	     row++) {
+		vs_units_put_bytes(text, row * rows->row_bytes);
+		vs_draw_text_put(draw, rows->box.x - 8 * draw->unit,
+				 rows->box.y + (double)row * rows->row_height +
+					 rows->bar_height / 2,
+				 VS_DRAW_RIGHT, 0.85, draw->palette->faint, row ? text : "0");
+	}
+}
+
+/* ---- Legend --------------------------------------------------------------------------------- */
+
+struct legend {
+	const struct vs_draw *draw;
+	double y;
+	size_t nr; /* so far */
+};
+
+/* Where the next sign is; its text is put beside it. */
+static struct vs_box add_sign(struct legend *legend, const char *text)
+{
+	const struct vs_draw *draw = legend->draw;
+	double left = 24 * draw->unit, size = 11 * draw->unit;
+	double width = (draw->width - 2 * left) / LEGEND_IN_LINE;
+	double x = left + (double)(legend->nr % LEGEND_IN_LINE) * width;
+	double y = legend->y + (double)(legend->nr / LEGEND_IN_LINE) * 17 * draw->unit;
+
+	legend->nr++;
+	vs_draw_text_put_cut(draw, x + size + 5 * draw->unit, y, width - size - 18 * draw->unit,
+			     0.85, draw->palette->text, text);
+	return (struct vs_box){x, y - size / 2, size, size};
+}
+
+static bool is_used(const struct vs_space *space, size_t group)
+{
+	for (size_t i = 0; i < space->nr_pieces; i++)
+		if (space->pieces[i].type == VS_SPACE_LIVE && space->pieces[i].group == group)
+			return true;
+	return false;
+}
+
+static void put_legend(const struct vs_draw *draw, const struct vs_space *space)
+{
+	struct legend legend = {draw, 59 * draw->unit, 0};
+	struct vs_box box;
+
+	for (size_t i = 0; i < space->nr_groups; i++) {
+		if (!is_used(space, i))
+			continue;
+		box = add_sign(&legend, space->group_names[i]);
+		fill_box(draw, &box,
+			 vs_draw_palette_get_group(draw->palette, i, space->nr_groups, false));
+	}
+	box = add_sign(&legend, "hole: free, but cannot be given back");
+	hatch_box(draw, &box, draw->palette->free, draw->palette->hatch);
+	box = add_sign(&legend, "free segment: could be given back");
+	hatch_box(draw, &box, draw->palette->plot, draw->palette->grid);
+	box = add_sign(&legend, "block next to a hole");
+	put_mark(draw, box.x + box.width / 2, box.y + 2 * draw->unit);
+}
+
+/* ---- The page ------------------------------------------------------------------------------- */
+
+static void draw_page(cairo_t *cr, int width, int height, int scale, const void *data)
+{
+	const struct job *job = data;
+	const struct vs_space *space = job->space;
+	struct vs_draw_rows rows;
+	struct vs_draw draw = {
+		.cr = cr,
+		.palette = vs_draw_palette_get(job->is_dark),
+		.width = width,
+		.height = height,
+	};
+
+	(void)scale;
+	vs_draw_space_lay_out(&rows, space, width, height);
+	draw.unit = rows.unit;
+	vs_draw_text_set_color(&draw, draw.palette->page);
+	cairo_paint(cr);
+	put_titles(&draw, space);
+	put_legend(&draw, space);
+	if (!space->nr_pieces)
+		vs_draw_text_put(&draw, width / 2.0, height / 2.0, VS_DRAW_CENTER, 1,
+				 draw.palette->faint, "no memory with an address is held");
+	put_axis(&draw, space, &rows);
+	for (size_t i = 0; i < space->nr_pieces; i++)
+		put_piece(&draw, space, &space->pieces[i], &rows);
+}
+
+int vs_draw_space_write(const struct vs_space *space, const char *path, int width, int height,
+			bool is_dark)
+{
+	struct job job = {.space = space, .is_dark = is_dark};
+
+	if (width < VS_DRAW_HEATMAP_MIN_WIDTH || height < VS_DRAW_HEATMAP_MIN_HEIGHT ||
+	    width > VS_DRAW_HEATMAP_MAX || height > VS_DRAW_HEATMAP_MAX)
+		return -VS_ERR_INVALID;
+	return vs_draw_page_write(path, width, height, draw_page, &job);
+}

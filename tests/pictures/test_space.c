@@ -1,0 +1,98 @@
+/* The address space of an instant as pieces of a picture. */
+#include "space.h"
+
+#include "script.h"
+
+#define BASE ((uint64_t)0x7f0000000000)
+
+/* A segment of 10 MiB with blocks at 1 (1 MiB), 2 (2 MiB) and 9 (1 MiB); one that is free; one of
+ * no pool. */
+static void make_space(struct vs_space *space, struct script *script)
+{
+	struct vs_device_state state;
+	struct vs_site_names *names;
+	struct vs_analysis analysis;
+
+	script_init_usual(script);
+	script_alloc(script, VS_MEMORY_DEVICE, BASE, 10 * MIB);
+	script_alloc(script, VS_MEMORY_DEVICE, BASE + 100 * MIB, 4 * MIB);
+	script_set_stack(script, 2);
+	script_alloc(script, VS_MEMORY_DEVICE, BASE + 200 * MIB, 8 * MIB);
+	script_set_stack(script, 3);
+	script_block(script, 1, BASE + MIB, MIB);
+	script_block(script, 1, BASE + 2 * MIB, 2 * MIB);
+	script_block(script, 1, BASE + 9 * MIB, MIB);
+	script_block(script, 1, BASE + 100 * MIB, MIB);
+	script_block_free(script, 1, BASE + 100 * MIB);
+	script_analyse(script, &analysis);
+	assert_int_equal(vs_site_names_create(&names, &analysis.replay->definitions), 0);
+	assert_int_equal(vs_device_state_init(&state, &analysis, script_get_device(analysis.replay),
+					      VS_AT_END, 0),
+			 0);
+	assert_int_equal(vs_space_init(space, &state, names, NULL), 0);
+	vs_device_state_fini(&state);
+	vs_site_names_destroy(names);
+	vs_analysis_fini(&analysis);
+}
+
+static void test_pieces_cover_the_folded_space(void **state)
+{
+	static const struct vs_space_piece expected[] = {
+		{VS_SPACE_HOLE, 0, MIB, 0, false, true},
+		{VS_SPACE_LIVE, MIB, MIB, 1, true, false},
+		{VS_SPACE_LIVE, 2 * MIB, 2 * MIB, 1, true, false},
+		{VS_SPACE_HOLE, 4 * MIB, 5 * MIB, 0, false, false},
+		{VS_SPACE_LIVE, 9 * MIB, MIB, 1, true, false},
+		{VS_SPACE_RELEASABLE, 10 * MIB, 4 * MIB, 0, false, true},
+		{VS_SPACE_LIVE, 14 * MIB, 8 * MIB, 0, false, true},
+	};
+	struct vs_space space;
+	struct script script;
+
+	(void)state;
+	make_space(&space, &script);
+	assert_int_equal(space.nr_pieces, sizeof(expected) / sizeof(expected[0]));
+	for (size_t i = 0; i < space.nr_pieces; i++) {
+		assert_int_equal(space.pieces[i].type, expected[i].type);
+		assert_int_equal(space.pieces[i].offset, expected[i].offset);
+		assert_int_equal(space.pieces[i].size, expected[i].size);
+		assert_int_equal(space.pieces[i].is_pinning, expected[i].is_pinning);
+		assert_int_equal(space.pieces[i].begins_segment, expected[i].begins_segment);
+		if (expected[i].type == VS_SPACE_LIVE)
+			assert_int_equal(space.pieces[i].group, expected[i].group);
+	}
+	assert_int_equal(space.total_bytes, 22 * MIB);
+	assert_int_equal(space.nr_segments, 3);
+	assert_int_equal(space.nr_pinning, 3);
+	vs_space_fini(&space);
+	script_fini(&script);
+}
+
+static void test_facts_are_those_of_the_address_map(void **state)
+{
+	struct vs_space space;
+	struct script script;
+
+	(void)state;
+	make_space(&space, &script);
+	assert_int_equal(space.live_bytes, 12 * MIB);
+	assert_int_equal(space.reserved_bytes, 22 * MIB);
+	assert_int_equal(space.hole_bytes, 6 * MIB);
+	assert_int_equal(space.largest_hole, 5 * MIB);
+	assert_int_equal(space.requested, 0);
+	/* The site with most comes first. */
+	assert_int_equal(space.nr_groups, 3);
+	assert_string_equal(space.group_names[2], "all others");
+	vs_space_fini(&space);
+	script_fini(&script);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pieces_cover_the_folded_space),
+		cmocka_unit_test(test_facts_are_those_of_the_address_map),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
