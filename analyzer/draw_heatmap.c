@@ -38,12 +38,15 @@ void vs_draw_heatmap_lay_out(struct vs_draw_layout *layout, int width, int heigh
 	double band = has_phases ? floor(16 * unit) : 0;
 	double strip = floor((bottom - top) * 0.2);
 	double gap = floor(14 * unit);
+	double holes = floor((bottom - top) * 0.06);
 
 	*layout = (struct vs_draw_layout){
 		.unit = unit,
 		.header = {left, floor(10 * unit), right - left, top - floor(10 * unit)},
 		.phases = {left, top, right - left, band},
-		.plot = {left, top + band, right - left, bottom - top - band - strip - gap},
+		.plot = {left, top + band, right - left,
+			 bottom - top - band - strip - holes - 2 * gap},
+		.holes = {left, bottom - strip - gap - holes, right - left, holes},
 		.strip = {left, bottom - strip, right - left, strip},
 	};
 }
@@ -198,6 +201,7 @@ static void draw_page(cairo_t *cr, int width, int height, int scale, const void 
 	vs_draw_plot_put_phases(&draw, heatmap, &layout.phases);
 	vs_draw_plot_put_cells(&draw, heatmap, &layout.plot, scale);
 	vs_draw_plot_put_addresses(&draw, heatmap, &layout.plot);
+	vs_draw_strip_put_holes(&draw, heatmap, &layout.holes);
 	vs_draw_strip_put(&draw, heatmap, &layout.strip);
 	vs_draw_marks_put(&draw, heatmap, &layout);
 }

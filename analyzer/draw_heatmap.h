@@ -21,6 +21,7 @@ struct vs_draw_layout {
 	struct vs_box header;
 	struct vs_box phases; /* a band above the plot; height 0 where there are none */
 	struct vs_box plot;
+	struct vs_box holes; /* how fragmented it is */
 	struct vs_box strip;
 };
 

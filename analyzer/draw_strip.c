@@ -1,5 +1,6 @@
 #include "draw_strip.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "draw_axis.h"
@@ -132,6 +133,30 @@ static void put_peak(const struct vs_draw *draw, const struct vs_heatmap *heatma
 	vs_draw_text_set_color(draw, draw->palette->mark);
 	cairo_set_line_width(draw->cr, 1.5 * draw->unit);
 	cairo_stroke(draw->cr);
+}
+
+void vs_draw_strip_put_holes(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
+			     const struct vs_box *box)
+{
+	double scale = box->width / (double)heatmap->nr_ticks, bottom = box->y + box->height;
+
+	vs_draw_text_set_color(draw, draw->palette->plot);
+	cairo_rectangle(draw->cr, box->x, box->y, box->width, box->height);
+	cairo_fill(draw->cr);
+	for (size_t i = 0; i < heatmap->nr_columns; i++) {
+		double left = box->x + (double)(i * heatmap->column_ticks) * scale;
+		double right =
+			fmin(left + (double)heatmap->column_ticks * scale, box->x + box->width);
+		double height = heatmap->levels[i].fragmentation * box->height;
+
+		cairo_rectangle(draw->cr, left, bottom - height, right - left, height);
+	}
+	vs_draw_text_set_color(draw, draw->palette->ramp[1]);
+	cairo_fill(draw->cr);
+	vs_draw_text_put(draw, box->x - 8 * draw->unit, box->y + 4 * draw->unit, VS_DRAW_RIGHT,
+			 0.75, draw->palette->faint, "1");
+	vs_draw_text_put(draw, box->x + box->width + 6 * draw->unit, box->y + box->height / 2,
+			 VS_DRAW_LEFT, 0.75, draw->palette->faint, "fragmentation");
 }
 
 void vs_draw_strip_put(const struct vs_draw *draw, const struct vs_heatmap *heatmap,

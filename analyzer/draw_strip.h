@@ -4,6 +4,10 @@
 /* The lower part of the picture: live and reserved bytes over time, and the time axis. */
 #include "draw_heatmap.h"
 
+/* How much of what is free is outside the largest hole, 0 to 1. */
+void vs_draw_strip_put_holes(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
+			     const struct vs_box *box);
+
 void vs_draw_strip_put(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
 		       const struct vs_box *box);
 

@@ -319,6 +319,8 @@ static void hold_level(struct vs_heatmap *heatmap, uint64_t until_ns)
 			level->live = heatmap->now.live;
 		if (heatmap->now.reserved > level->reserved)
 			level->reserved = heatmap->now.reserved;
+		if (heatmap->now.fragmentation > level->fragmentation)
+			level->fragmentation = heatmap->now.fragmentation;
 	}
 	if (heatmap->now.live > heatmap->peak_live) {
 		heatmap->peak_live = heatmap->now.live;
@@ -331,7 +333,7 @@ static void hold_level(struct vs_heatmap *heatmap, uint64_t until_ns)
 void vs_heatmap_add_level(struct vs_heatmap *heatmap, uint64_t time_ns, uint64_t live,
 			  uint64_t reserved)
 {
-	struct vs_heatmap_level level = {.live = live, .reserved = reserved};
+	struct vs_heatmap_level level = {live, reserved, heatmap->next_fragmentation};
 
 	if (heatmap->now_ns >= heatmap->to_ns)
 		return;
@@ -344,6 +346,11 @@ void vs_heatmap_add_level(struct vs_heatmap *heatmap, uint64_t time_ns, uint64_t
 	/* Seen even if it does not last: the peak of a nanosecond is a peak. */
 	if (time_ns >= heatmap->from_ns && time_ns < heatmap->to_ns)
 		hold_level(heatmap, time_ns);
+}
+
+void vs_heatmap_set_fragmentation(struct vs_heatmap *heatmap, double share)
+{
+	heatmap->next_fragmentation = share;
 }
 
 int vs_heatmap_add_failure(struct vs_heatmap *heatmap, const struct vs_heatmap_failure *failure)

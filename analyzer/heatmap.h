@@ -62,6 +62,7 @@ struct vs_heatmap_range {
 struct vs_heatmap_level {
 	uint64_t live;
 	uint64_t reserved;
+	double fragmentation; /* 0 to 1 */
 };
 
 struct vs_heatmap {
@@ -86,6 +87,7 @@ struct vs_heatmap {
 	struct vs_heatmap_level *levels; /* by column */
 
 	struct vs_heatmap_level now;
+	double next_fragmentation; /* of the level that comes next */
 	uint64_t now_ns;
 	uint64_t peak_live;
 	uint64_t peak_reserved;
@@ -129,6 +131,9 @@ void vs_heatmap_add_lifetime(struct vs_heatmap *heatmap, const struct vs_lifetim
 /* From now on so much is live and reserved. Times never go back. */
 void vs_heatmap_add_level(struct vs_heatmap *heatmap, uint64_t time_ns, uint64_t live,
 			  uint64_t reserved);
+
+/* How cut up what is free will be from the next level on: docs/analyses.md, "Fragmentation". */
+void vs_heatmap_set_fragmentation(struct vs_heatmap *heatmap, double share);
 
 VS_MUST_CHECK int vs_heatmap_add_failure(struct vs_heatmap *heatmap,
 					 const struct vs_heatmap_failure *failure);

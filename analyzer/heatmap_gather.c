@@ -199,6 +199,24 @@ static uint64_t find_largest_hole(const struct filler *filler, const struct vs_r
 	return largest;
 }
 
+/* Of the pool with most bytes in holes, if those are worth naming: measure_fragmentation.h. */
+static double get_fragmentation(const struct filler *filler, const struct vs_replay *replay)
+{
+	const struct vs_hole_set *worst = NULL;
+
+	for (size_t i = 0; i < replay->nr_pools; i++) {
+		const struct vs_replay_pool *pool = replay->pools[i];
+		const struct vs_hole_set *holes =
+			vs_measure_fragmentation_get_holes(&filler->holes, pool);
+
+		if (holes && pool->device->ordinal == filler->heatmap->device &&
+		    holes->total_bytes >= pool->segment_bytes / 20 &&
+		    holes->total_bytes > (worst ? worst->total_bytes : 0))
+			worst = holes;
+	}
+	return worst ? vs_hole_set_get_share(worst) : 0;
+}
+
 static int fill_failure(struct filler *filler, const struct vs_replay *replay, uint32_t ordinal,
 			uint64_t size, uint32_t pool)
 {
@@ -255,6 +273,8 @@ static int fill_record(struct vs_observer *self, const struct vs_replay *replay,
 		vs_replay_get_device(replay, filler->heatmap->device);
 	const struct vs_replay_pool *pool;
 
+	if (device)
+		vs_heatmap_set_fragmentation(filler->heatmap, get_fragmentation(filler, replay));
 	if (device)
 		vs_heatmap_add_level(filler->heatmap, replay->now_ns, device->live_bytes,
 				     vs_replay_get_reserved(device));

@@ -70,6 +70,31 @@ static void test_levels_have_their_heights(void **state)
 	canvas_fini(&canvas);
 }
 
+static void test_fragmentation_has_its_height(void **state)
+{
+	struct vs_heatmap map;
+	struct canvas canvas;
+
+	(void)state;
+	canvas_make_heatmap(&map, 100, 100, false);
+	for (size_t i = 50; i < map.nr_columns; i++)
+		map.levels[i].fragmentation = 0.5;
+	canvas_init(&canvas, 600, 180, false);
+	vs_draw_strip_put_holes(&canvas.draw, &map, &strip);
+	assert_int_equal(
+		canvas_count(&canvas,
+			     (struct vs_box){canvas_at(&strip, 20), strip.y, 1, strip.height},
+			     canvas.draw.palette->ramp[1]),
+		0);
+	assert_in_range(
+		canvas_count(&canvas,
+			     (struct vs_box){canvas_at(&strip, 80), strip.y, 1, strip.height},
+			     canvas.draw.palette->ramp[1]),
+		(int)(strip.height / 2) - 1, (int)(strip.height / 2) + 1);
+	canvas_fini(&canvas);
+	vs_heatmap_fini(&map);
+}
+
 static void test_peak_is_a_ring_at_its_place(void **state)
 {
 	struct vs_heatmap map;
@@ -162,6 +187,7 @@ int main(void)
 		cmocka_unit_test(test_strip_ends_at_the_capacity_unless_hardly_used),
 		cmocka_unit_test(test_top_of_numbers_at_their_limit_is_above_them),
 		cmocka_unit_test(test_levels_have_their_heights),
+		cmocka_unit_test(test_fragmentation_has_its_height),
 		cmocka_unit_test(test_peak_is_a_ring_at_its_place),
 		cmocka_unit_test(test_capacity_is_a_dashed_line_if_it_is_in_sight),
 		cmocka_unit_test(test_empty_heatmap_has_an_empty_strip_with_its_axes),

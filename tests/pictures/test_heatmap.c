@@ -242,6 +242,28 @@ static void test_nothing_held_has_no_rows(void **state)
 	vs_heatmap_fini(&map);
 }
 
+static void test_fragmentation_is_the_largest_of_each_column(void **state)
+{
+	struct vs_heatmap map;
+
+	(void)state;
+	vs_heatmap_init(&map, 100, 200);
+	assert_int_equal(vs_heatmap_make_cells(&map, 10, 10), 0);
+	vs_heatmap_set_fragmentation(&map, 0.25);
+	vs_heatmap_add_level(&map, 110, 1, 1);
+	vs_heatmap_set_fragmentation(&map, 0.75); /* for no time at all */
+	vs_heatmap_add_level(&map, 125, 1, 1);
+	vs_heatmap_set_fragmentation(&map, 0.5);
+	vs_heatmap_add_level(&map, 125, 1, 1);
+	vs_heatmap_finish(&map);
+	assert_true(map.levels[0].fragmentation == 0);
+	assert_true(map.levels[1].fragmentation == 0.25);
+	assert_true(map.levels[2].fragmentation == 0.75);
+	assert_true(map.levels[3].fragmentation == 0.5);
+	assert_true(map.levels[9].fragmentation == 0.5);
+	vs_heatmap_fini(&map);
+}
+
 static void test_levels_are_the_largest_of_each_column(void **state)
 {
 	struct vs_heatmap map;
@@ -294,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_gaps_are_folded_and_touching_ranges_are_one),
 		cmocka_unit_test(test_many_equal_ranges_take_little_room),
 		cmocka_unit_test(test_nothing_held_has_no_rows),
+		cmocka_unit_test(test_fragmentation_is_the_largest_of_each_column),
 		cmocka_unit_test(test_levels_are_the_largest_of_each_column),
 		cmocka_unit_test(test_peak_before_the_window_counts_only_while_it_lasts),
 	};

@@ -94,6 +94,21 @@ static void test_failures_carry_what_was_asked_and_the_largest_hole(void **state
 	vs_heatmap_fini(&map);
 }
 
+/* Holes of 10 and 10 MiB, from 500 on of 50 and 10. */
+static void test_fragmentation_is_that_of_the_pool_with_most_holes(void **state)
+{
+	struct vs_heatmap map;
+	double then, later;
+
+	(void)state;
+	assert_int_equal(gather(&map, 0, 0, UINT64_MAX), 0);
+	then = map.levels[(400 - map.from_ns) / map.column_ticks].fragmentation;
+	later = map.levels[(700 - map.from_ns) / map.column_ticks].fragmentation;
+	assert_in_range((uint64_t)(then * 1000), 499, 501);
+	assert_in_range((uint64_t)(later * 1000), 166, 167);
+	vs_heatmap_fini(&map);
+}
+
 static void test_steps_and_outermost_phases_are_kept(void **state)
 {
 	struct vs_heatmap map;
@@ -133,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_heatmap_takes_the_device_that_ran_out_of_memory),
 		cmocka_unit_test(test_failures_carry_what_was_asked_and_the_largest_hole),
+		cmocka_unit_test(test_fragmentation_is_that_of_the_pool_with_most_holes),
 		cmocka_unit_test(test_steps_and_outermost_phases_are_kept),
 		cmocka_unit_test(test_window_leaves_out_what_is_not_in_it),
 	};
