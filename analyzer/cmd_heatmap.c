@@ -248,8 +248,8 @@ static int draw_state(struct vs_story *story, struct job *job, const struct vs_d
 		return 0;
 	}
 	if (!err)
-		err = vs_space_init(&space, state, story->names,
-				    is_by_category ? &composition : NULL);
+		err = vs_address_space_init(&space, state, story->names,
+					    is_by_category ? &composition : NULL);
 	vs_composition_fini(&composition);
 	if (err)
 		return err;
@@ -258,7 +258,7 @@ static int draw_state(struct vs_story *story, struct job *job, const struct vs_d
 				  job->is_dark);
 	if (err)
 		job->status = vs_command_fail(job->output, err);
-	vs_space_fini(&space);
+	vs_address_space_fini(&space);
 	return 0;
 }
 

@@ -7,9 +7,9 @@
  */
 #include <stdbool.h>
 
+#include "address_space.h"
 #include "draw_text.h"
 #include "error.h"
-#include "space.h"
 
 /* Where the rows are. */
 struct vs_draw_rows {

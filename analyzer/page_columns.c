@@ -49,7 +49,8 @@ static void put_base64(FILE *file, const uint8_t *bytes, size_t size)
 			used = 0;
 		}
 	}
-	fwrite(text, 1, used, file);
+	if (used)
+		fwrite(text, 1, used, file);
 }
 
 int vs_page_columns_put_part(FILE *file, uint32_t trace, const char *kind, const void *bytes,

@@ -114,7 +114,7 @@ VS_MUST_CHECK int vs_page_columns_put_part(FILE *file, uint32_t trace, const cha
 /* Small numbers for small differences, of either sign. */
 static inline uint64_t vs_page_columns_fold(int64_t value)
 {
-	return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+	return ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* The address space of an instant as pieces of a picture. */
-#include "space.h"
+#include "address_space.h"
 
 #include "script.h"
 
@@ -29,7 +29,7 @@ static void make_space(struct vs_space *space, struct script *script)
 	assert_int_equal(vs_device_state_init(&state, &analysis, script_get_device(analysis.replay),
 					      VS_AT_END, 0),
 			 0);
-	assert_int_equal(vs_space_init(space, &state, names, NULL), 0);
+	assert_int_equal(vs_address_space_init(space, &state, names, NULL), 0);
 	vs_device_state_fini(&state);
 	vs_site_names_destroy(names);
 	vs_analysis_fini(&analysis);
@@ -64,7 +64,7 @@ static void test_pieces_cover_the_folded_space(void **state)
 	assert_int_equal(space.total_bytes, 22 * MIB);
 	assert_int_equal(space.nr_segments, 3);
 	assert_int_equal(space.nr_pinning, 3);
-	vs_space_fini(&space);
+	vs_address_space_fini(&space);
 	script_fini(&script);
 }
 
@@ -83,7 +83,7 @@ static void test_facts_are_those_of_the_address_map(void **state)
 	/* The site with most comes first. */
 	assert_int_equal(space.nr_groups, 3);
 	assert_string_equal(space.group_names[2], "all others");
-	vs_space_fini(&space);
+	vs_address_space_fini(&space);
 	script_fini(&script);
 }
 

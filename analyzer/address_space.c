@@ -1,4 +1,4 @@
-#include "space.h"
+#include "address_space.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -176,8 +176,8 @@ static int copy_facts(struct vs_space *space, const struct vs_device_state *stat
 	return 0;
 }
 
-int vs_space_init(struct vs_space *space, const struct vs_device_state *state,
-		  struct vs_site_names *names, const struct vs_composition *composition)
+int vs_address_space_init(struct vs_space *space, const struct vs_device_state *state,
+			  struct vs_site_names *names, const struct vs_composition *composition)
 {
 	struct maker maker = {
 		.space = space, .state = state, .composition = composition, .names = names};
@@ -190,11 +190,11 @@ int vs_space_init(struct vs_space *space, const struct vs_device_state *state,
 	if (!err)
 		err = add_pieces(&maker);
 	if (err)
-		vs_space_fini(space);
+		vs_address_space_fini(space);
 	return err;
 }
 
-void vs_space_fini(struct vs_space *space)
+void vs_address_space_fini(struct vs_space *space)
 {
 	for (size_t i = 0; i < space->nr_groups; i++)
 		free(space->group_names[i]);

@@ -1,5 +1,5 @@
-#ifndef VS_SPACE_H
-#define VS_SPACE_H
+#ifndef VS_ADDRESS_SPACE_H
+#define VS_ADDRESS_SPACE_H
 
 /*
  * The address space of a device at an instant as a list of pieces, for a picture: blocks with their
@@ -51,9 +51,9 @@ struct vs_space {
  * composition: of the same instant, for groups by category; NULL: by site. names: of the analysis.
  * On failure there is nothing to undo.
  */
-VS_MUST_CHECK int vs_space_init(struct vs_space *space, const struct vs_device_state *state,
-				struct vs_site_names *names,
-				const struct vs_composition *composition);
-void vs_space_fini(struct vs_space *space);
+VS_MUST_CHECK int vs_address_space_init(struct vs_space *space, const struct vs_device_state *state,
+					struct vs_site_names *names,
+					const struct vs_composition *composition);
+void vs_address_space_fini(struct vs_space *space);
 
 #endif
