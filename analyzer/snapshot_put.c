@@ -19,7 +19,7 @@ SIZE_OF(vs_replay_thread, 104);
 SIZE_OF(vs_account, 48);
 SIZE_OF(vs_reservation, 80);
 SIZE_OF(vs_mapping, 80);
-SIZE_OF(vs_item, 272);
+SIZE_OF(vs_item, 256);
 
 /* An item on its way into the columns. */
 struct entry {

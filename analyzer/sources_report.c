@@ -73,21 +73,27 @@ void vs_sources_report_put_text(const struct vs_story *story)
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 
+/* In use, not recorded, and not in NVML's list of other processes. */
+static uint64_t get_hidden(const struct vs_reconcile *where)
+{
+	return where->outside_bytes - (where->outside.has_list ? where->outside.others_bytes : 0);
+}
+
 void vs_sources_report_put_hint(const struct vs_story *story, const struct vs_device_state *state)
 {
-	struct vs_whereabouts where;
+	const struct vs_reconcile *where = &state->where;
+	uint64_t hidden = get_hidden(where);
 	struct vs_text_line line = {0};
 	char text[VS_UNITS_MAX];
 
-	vs_device_state_get_whereabouts(state, &where);
-	if (get_fact(story, "cupti.events") || !where.is_free_known ||
-	    where.outside_bytes < USUAL_OUTSIDE ||
-	    where.outside_bytes < where.total_bytes / USUAL_SHARE)
+	if (get_fact(story, "cupti.events") || !where->is_free_known || hidden < USUAL_OUTSIDE ||
+	    hidden < where->total_bytes / USUAL_SHARE)
 		return;
 	vs_text_add(&line,
-		    "  note: %s are in use that the hooks did not see: other processes, or calls "
-		    "that got past the hooks, which vramscope run --cupti finds",
-		    vs_units_put_bytes(text, where.outside_bytes));
+		    "  note: %s are in use that the hooks did not see: %scalls that got past the "
+		    "hooks, which vramscope run --cupti finds",
+		    vs_units_put_bytes(text, hidden),
+		    where->outside.has_list ? "" : "other processes, or ");
 	vs_text_put_whole(&story->style, &line, 4);
 }
 

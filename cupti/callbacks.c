@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "callback_numbers.h"
 #include "told_calls.h"
 
 /* By number of the callback: number of the function + 1 (told_calls.h); 0: not asked for. Written

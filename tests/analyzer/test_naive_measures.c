@@ -282,7 +282,7 @@ static void check_account(const struct vs_analysis *analysis, const struct vs_ac
 	assert_int_equal(totals->peak_bytes, twin.site_peak[site]);
 	assert_int_equal(totals->max_size, twin.largest[site]);
 	assert_int_equal(analysis->retained.nr_boundaries, twin.nr_steps);
-	vs_measure_retained_get_values(&analysis->retained, account, values);
+	vs_measure_retained_get_values(&analysis->retained, account, false, values);
 	for (uint32_t i = 0; i < twin.nr_steps; i++)
 		assert_int_equal(values[i], twin.steps[i][site]);
 }

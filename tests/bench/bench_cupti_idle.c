@@ -2,7 +2,7 @@
  * A tool that CUDA_INJECTION64_PATH names: asks CUPTI for what --cupti asks for, and does nothing
  * with it. What CUPTI itself costs.
  */
-#include <cupti.h>
+#include "callback_numbers.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "callback_numbers.h"
 #include "callbacks.h"
 #include "told_calls.h"
 

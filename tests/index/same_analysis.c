@@ -48,9 +48,12 @@ static void check_retained(const struct vs_analysis *one, const struct vs_analys
 {
 	uint64_t a[VS_RETAINED_MAX], b[VS_RETAINED_MAX];
 
-	vs_measure_retained_get_values(&one->retained, one->replay->accounts[i], a);
-	vs_measure_retained_get_values(&other->retained, other->replay->accounts[i], b);
-	assert_memory_equal(a, b, one->retained.nr_boundaries * sizeof(a[0]));
+	for (int is_old = 0; is_old < 2; is_old++) {
+		vs_measure_retained_get_values(&one->retained, one->replay->accounts[i], is_old, a);
+		vs_measure_retained_get_values(&other->retained, other->replay->accounts[i], is_old,
+					       b);
+		assert_memory_equal(a, b, one->retained.nr_boundaries * sizeof(a[0]));
+	}
 }
 
 void assert_same_analysis(const struct vs_analysis *one, const struct vs_analysis *other)
