@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "framework_jax.h"
 #include "page_events.h"
 #include "page_tables.h"
 #include "report_json.h"
@@ -204,9 +205,11 @@ static int put_report(struct vs_story *story, const struct vs_device_state *stat
 	err = vs_report_json_put_peak(story, state->device, TOP_ROWS);
 	if (!err)
 		err = vs_report_json_put_retained(story, &state->retained, TOP_ROWS);
-	if (!err)
-		vs_report_json_put_worst(story, state->device);
-	return err;
+	if (err)
+		return err;
+	vs_report_json_put_worst(story, state->device);
+	vs_framework_jax_put_json(story, state->device);
+	return 0;
 }
 
 static int tell_device(struct vs_story *story, const struct vs_replay_device *device)

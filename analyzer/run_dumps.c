@@ -58,7 +58,7 @@ void vs_run_dumps_clean_up(struct vs_run_dumps *dumps)
 		return;
 	folder = opendir(dumps->folder);
 	while (folder && (entry = readdir(folder)))
-		if (!strncmp(entry->d_name, PREFIX ".", sizeof(PREFIX)))
+		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
 			unlinkat(dirfd(folder), entry->d_name, 0);
 	if (folder)
 		closedir(folder);

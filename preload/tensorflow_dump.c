@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "compose.h"
@@ -231,51 +232,71 @@ static uint64_t get_time(const char *file, const char *prefix, const char *name)
 	return *end ? 0 : time;
 }
 
-/* Looks at all files of the allocator; those but the newest go. */
-static uint64_t find_newest(DIR *folder, const char *prefix, const char *name,
-			    char newest[NAME_MAX + 1])
-{
-	uint64_t newest_time = 0, time;
-	struct vs_compose text;
-	struct dirent *entry;
+/* The allocator's files, of which those but the newest go. */
+struct search {
+	const char *prefix;
+	const char *name;
+	uint64_t newest_time; /* 0: there is none */
+	char newest[NAME_MAX + 1];
+};
 
-	while ((entry = readdir(folder))) {
-		time = get_time(entry->d_name, prefix, name);
-		if (!time)
-			continue;
-		if (time < newest_time) {
-			unlinkat(dirfd(folder), entry->d_name, 0);
-			continue;
-		}
-		if (newest_time)
-			unlinkat(dirfd(folder), newest, 0);
-		newest_time = time;
-		vs_compose_init(&text, newest, NAME_MAX + 1);
-		vs_compose_add(&text, entry->d_name);
+static void look_at(struct search *search, int folder, const char *file)
+{
+	uint64_t time = get_time(file, search->prefix, search->name);
+	struct vs_compose text;
+
+	if (!time)
+		return;
+	if (time < search->newest_time) {
+		unlinkat(folder, file, 0);
+		return;
 	}
-	return newest_time;
+	if (search->newest_time)
+		unlinkat(folder, search->newest, 0);
+	search->newest_time = time;
+	vs_compose_init(&text, search->newest, sizeof(search->newest));
+	vs_compose_add(&text, file);
+}
+
+/* By the kernel's own entries: opendir takes memory of the program. */
+static void search_folder(struct search *search, int folder)
+{
+	_Alignas(struct dirent64) char entries[2048];
+	long size;
+
+	while ((size = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0) {
+		for (long at = 0; at < size;) {
+			const struct dirent64 *entry = (const void *)(entries + at);
+
+			look_at(search, folder, entry->d_name);
+			at += entry->d_reclen;
+		}
+	}
 }
 
 bool vs_tensorflow_dump_take(struct vs_tensorflow_dump *dump, const char *prefix, const char *name)
 {
 	const char *slash = strrchr(prefix, '/');
-	char path[PATH_MAX], newest[NAME_MAX + 1];
+	struct search search = {.name = name};
+	char path[PATH_MAX];
 	struct vs_compose text;
 	bool is_read = false;
 	int saved = errno;
-	DIR *folder;
+	int folder;
 
 	if (!slash)
 		return false;
+	search.prefix = slash + 1;
 	vs_compose_init(&text, path, sizeof(path));
 	vs_compose_add_bytes(&text, prefix, (size_t)(slash - prefix) + 1);
-	folder = opendir(path);
-	if (folder) {
-		if (find_newest(folder, slash + 1, name, newest)) {
-			is_read = read_file(dump, dirfd(folder), newest);
-			unlinkat(dirfd(folder), newest, 0);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder >= 0) {
+		search_folder(&search, folder);
+		if (search.newest_time) {
+			is_read = read_file(dump, folder, search.newest);
+			unlinkat(folder, search.newest, 0);
 		}
-		closedir(folder);
+		close(folder);
 	}
 	errno = saved;
 	return is_read;

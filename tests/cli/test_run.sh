@@ -130,7 +130,7 @@ test_process_that_outlives_the_command_is_not_waited_for() {
 }
 
 test_environment_has_only_the_recorder_more() {
-	local changed='^(LD_PRELOAD|VRAMSCOPE_(FOLDER|INDEX|RUN)|_)='
+	local changed='^(LD_PRELOAD|TF_BFC_MEMORY_DUMP|VRAMSCOPE_(FOLDER|INDEX|RUN|TF_DUMP)|_)='
 
 	[[ $(env | grep -Ev "$changed" | sort) == "$("$VRAMSCOPE" run env 2>/dev/null |
 		grep -Ev "$changed" | sort)" ]] || fail "something else changed"
@@ -153,7 +153,7 @@ $nothing_seen"
 test_options_become_variables() {
 	run -o 'x.%p.%h.%r.vscope' --stack-depth=7 --no-stacks --free-stacks --no-python --no-pools --no-meminfo --no-hooks --max-size=2M \
 		--children=no \
-		sh -c 'env | grep ^VRAMSCOPE_ | grep -v -e INDEX -e LIBDIR -e RUN | sort'
+		sh -c 'env | grep ^VRAMSCOPE_ | grep -v -e INDEX -e LIBDIR -e RUN -e TF_DUMP | sort'
 	expect_out "VRAMSCOPE_CHILDREN=no
 VRAMSCOPE_FREE_STACKS=1
 VRAMSCOPE_MAX_SIZE=2097152

@@ -8,7 +8,7 @@ source "${BASH_SOURCE[0]%/*}/cli_cases.sh"
 export SOFTGPU_LIBDIR=$STANDINS
 
 # The command's environment: what both set, with the one name that is always another.
-show='env -0 | sort -z | tr "\0" "\n" | grep -Ev "^(_|LD_PRELOAD|SHLVL|VRAMSCOPE_.*)=" |
+show='env -0 | sort -z | tr "\0" "\n" | grep -Ev "^(_|LD_PRELOAD|SHLVL|TF_BFC_MEMORY_DUMP|VRAMSCOPE_.*)=" |
 	sed -E "s/^(SOFTGPU_CARD=run)\.[0-9]+\.[0-9]+$/\1.PID.TIME/"'
 
 # same_as OPTIONS-OF-SOFTGPU-RUN... -- OPTIONS-OF-RUN... -- COMMAND...

@@ -32,7 +32,7 @@ def get_live(result):
 def get_end(trace):
     """What is there at the end; addresses from the lowest one on, for no two runs have the same."""
     state = json.loads(analyze("map", "--at", "end", "--json", trace))
-    for key in ("trace", "command", "events", "duration_ns", "dropped_events"):
+    for key in ("trace", "command", "events", "driver_events", "duration_ns", "dropped_events"):
         state.pop(key, None)
     text = json.dumps(state)
     lowest = min(int(found, 16) for found in re.findall(r'"0x([0-9a-f]+)"', text))

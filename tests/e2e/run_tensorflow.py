@@ -79,7 +79,7 @@ def limits_are_told():
     check_equal((device["ooms"], pool["ooms"]), (1, 1), "out-of-memories")
     check_equal(sum(group["recovered"] for group in device["failures"]), 6,
                 "requests that were tried again with less")
-    text = analyze("report", "t.vscope")
+    text = analyze("why", "t.vscope")
     check("1 chunks in use, 1280 bytes (0 requested); 1 free" in " ".join(text.split()),
           f"what TensorFlow wrote, in {text}")
 
@@ -88,7 +88,7 @@ def users_dumps_stay():
     """Who has them written somewhere keeps them there."""
     record("limited", TF_BFC_MEMORY_DUMP=os.path.abspath("mine"))
     check(os.path.exists("mine_GPU_0_bfc.1234"), f"the user's dump among {os.listdir()}")
-    check("chunks in use" not in analyze("report", "t.vscope"), "nothing was taken from it")
+    check("chunks in use" not in analyze("why", "t.vscope"), "nothing was taken from it")
 
 
 harness.main(lambda name: globals()[name]())
