@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "futex.h"
+#include "memory_info.h"
 #include "own_thread.h"
 #include "thread.h"
 
@@ -61,6 +62,7 @@ static void work(void)
 			atomic_store_explicit(&bell, 1, memory_order_relaxed);
 			vs_futex_wait(&state, STATE_RUNNING, TICK_MS);
 		}
+		vs_memory_info_pass_on();
 		if (++nr_ticks % NR_TICKS_DESERTED == 0 && vs_session_is_deserted()) {
 			vs_session_finish();
 			syscall(SYS_exit_group, 0);

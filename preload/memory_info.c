@@ -47,6 +47,7 @@ static struct row {
 
 static _Atomic uint32_t state;
 static _Atomic uint32_t bell;        /* rung at each question */
+static atomic_bool has_alarm;        /* a request failed, and nobody rang yet */
 static _Atomic uint32_t nr_asked;    /* questions */
 static _Atomic uint32_t nr_answered; /* the last one that is answered */
 static atomic_bool is_calling;       /* the thread is in NVML or the loader */
@@ -484,7 +485,6 @@ void vs_memory_info_forget_contexts(uint32_t device)
 
 void vs_memory_info_note_failure(uint32_t device)
 {
-	int saved = errno;
 	bool has_any = false;
 
 	for (uint32_t i = 0; i < NR_DEVICES; i++) {
@@ -493,9 +493,15 @@ void vs_memory_info_note_failure(uint32_t device)
 		atomic_store_explicit(&rows[i].has_failed, true, memory_order_release);
 		has_any = true;
 	}
-	if (has_any && vs_memory_info_is_running())
+	if (has_any)
+		atomic_store_explicit(&has_alarm, true, memory_order_release);
+}
+
+void vs_memory_info_pass_on(void)
+{
+	if (atomic_exchange_explicit(&has_alarm, false, memory_order_acq_rel) &&
+	    vs_memory_info_is_running())
 		(void)ask();
-	errno = saved;
 }
 
 void vs_memory_info_start(void)

@@ -44,8 +44,12 @@ void vs_memory_info_forget_contexts(uint32_t device);
  */
 void vs_memory_info_tell(struct vs_thread *self, uint32_t device);
 
-/* A request failed on a device (VS_NO_DEVICE: on any): ask soon. Any thread; keeps errno. */
+/*
+ * A request failed on a device (VS_NO_DEVICE: on any): ask soon. Any thread; no system call. The
+ * drain passes it on, every time it wakes up.
+ */
 void vs_memory_info_note_failure(uint32_t device);
+void vs_memory_info_pass_on(void);
 
 /* ---- For lifecycle.c --------------------------------------------------------------------------
  */
