@@ -46,8 +46,7 @@ const struct vs_command vs_cmd_heatmap = {
 		"it, by what PyTorch uses it for, or by the phase it was asked for in.\n"
 		"--at draws the addresses of one instant instead: blocks by site or category, holes,\n"
 		"and the blocks that keep holes apart.",
-	.takes = VS_TAKES_DEVICE | VS_TAKES_AT | VS_TAKES_RANGE | VS_TAKES_TRACE |
-		 VS_TAKES_QUIET,
+	.takes = VS_TAKES_DEVICE | VS_TAKES_AT | VS_TAKES_RANGE | VS_TAKES_TRACE | VS_TAKES_QUIET,
 	.options = own_options,
 	.run = run_heatmap,
 };
