@@ -13,9 +13,9 @@
 
 /*
  * Raise it with every change of what is in the file, or of the state that a replay has after the
- * same records: test_index_version.c notices.
+ * same records: the sizes in snapshot_put.c are there to remind of it.
  */
-#define VS_INDEX_FILE_VERSION 3
+#define VS_INDEX_FILE_VERSION 4
 
 #define VS_INDEX_FILE_HEADER_SIZE 64
 

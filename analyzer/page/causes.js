@@ -40,6 +40,18 @@ function causeOf(device, view) {
 		make('pre', null, wordsOf(device)), links);
 }
 
+/* What is in use but not recorded: in its parts, if NVML told. */
+function outsideOf(where, colors) {
+	if (where.context_bytes === null)
+		return [['context and others', where.outside_bytes, colors.groups[6], 'where.outside_bytes']];
+	return [
+		['context', where.context_bytes, colors.groups[6], 'where.context_bytes'],
+		['other processes', where.other_process_bytes, colors.groups[4], 'where.other_process_bytes'],
+		['unknown holder', where.unknown_holder_bytes, colors.groups[4], 'where.unknown_holder_bytes'],
+		['unexplained', where.unexplained_bytes, colors.groups[7], 'where.unexplained_bytes'],
+	];
+}
+
 /* Where the whole device is: a bar, and its parts in words. */
 function whereOf(device) {
 	const where = device.where;
@@ -48,7 +60,7 @@ function whereOf(device) {
 		['live', where.live_bytes, colors.groups[0], 'where.live_bytes'],
 		['holes', where.hole_bytes, colors.holeLine, 'where.hole_bytes'],
 		['cached', where.cached_bytes, colors.groups[1], 'where.cached_bytes'],
-		['context and others', where.outside_bytes, colors.groups[6], 'where.outside_bytes'],
+		...outsideOf(where, colors),
 		['not taken', where.not_taken_bytes, colors.free, 'where.not_taken_bytes'],
 		['free or not seen', where.not_seen_bytes, colors.free, 'where.not_seen_bytes'],
 	].filter((part) => part[1]);

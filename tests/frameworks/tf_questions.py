@@ -71,7 +71,7 @@ def check_kept_outputs(case):
 
 def check_words(case):
     """TensorFlow's dump, which the launcher had it write: it is told, and says what we do."""
-    text = subprocess.run([case.vramscope, "report", case.trace], capture_output=True, text=True,
+    text = subprocess.run([case.vramscope, "why", case.trace], capture_output=True, text=True,
                           timeout=TIMEOUT, check=True).stdout
     said = re.search(r"says (\d+) chunks in use, (\d+) bytes \((\d+) requested\); (\d+) free, (\d+) "
                      r"bytes, the largest (\d+); fragmentation ([\d.]+)", " ".join(text.split()))
