@@ -5,10 +5,9 @@
 
 For each: the hooks exist as we take them for (hooks_exist.py), nothing new gives or takes memory
 (new_symbols.py), and NVIDIA's own runtime finds our hooks and ends as without us (real_runtime.py).
-RELEASE: 12.9; all of them by default. cupti_releases.py, if it is there, has its own say.
+RELEASE: 12.9; all of them by default. CUPTI of each release: cupti_releases.py.
 """
 import argparse
-import importlib.util
 import os
 import re
 import sys
@@ -87,18 +86,6 @@ def write(path, rows):
         file.write(text)
 
 
-def run_cupti(arguments):
-    """Somebody else's half of the matrix."""
-    path = os.path.join(HERE, "cupti_releases.py")
-    if not os.path.exists(path):
-        return 0
-    spec = importlib.util.spec_from_file_location("cupti_releases", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    sys.argv = [path, "--stage", arguments.stage, "--work", arguments.work]
-    return module.main() or 0
-
-
 def main():
     arguments = parse()
     os.makedirs(arguments.work, exist_ok=True)
@@ -127,7 +114,7 @@ def main():
         if arguments.write:
             write(arguments.write, rows)
     print(f"{len(rows)} releases, {nr_missing} that cannot be had, {nr_wrong} mistakes")
-    return 1 if nr_wrong or nr_missing or run_cupti(arguments) else 0
+    return 1 if nr_wrong or nr_missing else 0
 
 
 if __name__ == "__main__":
