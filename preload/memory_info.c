@@ -23,6 +23,7 @@
 #define MAX_ERRORS    3 /* in a row; then NVML is left alone */
 #define NO_CONTEXT    UINT64_MAX
 #define NR_TRIES      4
+#define SETTLE_US     1000 /* in which a call that NVML saw the end of is in the books as well */
 
 enum state {
 	STATE_NONE,
@@ -54,6 +55,7 @@ static atomic_bool is_calling;       /* the thread is in NVML or the loader */
 static atomic_bool is_held;          /* it must not go there: somebody forks */
 static atomic_bool is_late;          /* it was once waited for in vain */
 static atomic_bool is_told;          /* a sample is in the trace */
+static atomic_bool is_due;           /* there is a trace or a device that it does not know */
 static atomic_bool is_prepared;      /* for forks */
 
 /* The sampler's own. */
@@ -230,7 +232,10 @@ static bool ask_nvml(struct row *row, uint32_t device, struct vs_memory_sampled 
 	return true;
 }
 
-/* Asks until nothing was recorded meanwhile: the books of then are those of the record. */
+/*
+ * Asks until nothing was recorded meanwhile, nor right after: the books of then are those of the
+ * record.
+ */
 static bool ask_quietly(struct row *row, uint32_t device, struct vs_memory_sampled *sampled)
 {
 	struct vs_live_log *log = vs_lifecycle_peek_log();
@@ -240,7 +245,10 @@ static bool ask_quietly(struct row *row, uint32_t device, struct vs_memory_sampl
 		before = log ? vs_live_log_count_records(log) : 0;
 		if (!ask_nvml(row, device, sampled))
 			return false;
-		if (!log || i == NR_TRIES || vs_live_log_count_records(log) == before)
+		if (!log || i == NR_TRIES)
+			return true;
+		usleep(SETTLE_US);
+		if (vs_live_log_count_records(log) == before)
 			return true;
 	}
 }
@@ -499,8 +507,12 @@ void vs_memory_info_note_failure(uint32_t device)
 
 void vs_memory_info_pass_on(void)
 {
-	if (atomic_exchange_explicit(&has_alarm, false, memory_order_acq_rel) &&
-	    vs_memory_info_is_running())
+	bool is_needed = atomic_exchange_explicit(&has_alarm, false, memory_order_acq_rel);
+
+	if (atomic_exchange_explicit(&is_due, false, memory_order_acq_rel) &&
+	    !atomic_load_explicit(&is_told, memory_order_acquire))
+		is_needed = true;
+	if (is_needed && vs_memory_info_is_running())
 		(void)ask();
 }
 
@@ -510,7 +522,7 @@ void vs_memory_info_start(void)
 		vs_recorder_add_fact("nvml", "off: not wanted");
 	for (uint32_t i = 0; i < NR_DEVICES; i++)
 		if (find_row(i) && have_thread()) {
-			(void)ask();
+			atomic_store_explicit(&is_due, true, memory_order_release);
 			return;
 		}
 }
@@ -562,6 +574,8 @@ void vs_memory_info_forget(void)
 	atomic_store(&is_held, false);
 	atomic_store(&is_late, false);
 	atomic_store(&is_told, false);
+	atomic_store(&is_due, false);
+	atomic_store(&has_alarm, false);
 	nr_records = 0;
 	for (uint32_t i = 0; i < NR_DEVICES; i++) {
 		atomic_store_explicit(&rows[i].has_failed, false, memory_order_relaxed);

@@ -54,7 +54,11 @@ void vs_memory_info_pass_on(void);
 /* ---- For lifecycle.c --------------------------------------------------------------------------
  */
 
-/* There is a trace now: what is known belongs into it. Keeps nobody waiting. */
+/*
+ * There is a trace now: what is known belongs into it. Keeps nobody waiting. Asks nothing by
+ * itself: the event that opened the trace is not in it yet, but what it tells of is in NVML's
+ * figures. If nobody has told by vs_memory_info_tell() when the drain next wakes up, that asks.
+ */
 void vs_memory_info_start(void);
 
 /* The program ends, or its first thread: lets the thread end. Waits, see above. */

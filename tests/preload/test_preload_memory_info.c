@@ -239,6 +239,7 @@ static void test_own_process_and_the_largest_others_are_told(void **state)
 	}
 	atomic_store(&world.is_open, true);
 	vs_memory_info_start();
+	vs_memory_info_pass_on();
 	wait_until_told(4);
 	end(NULL);
 	assert_int_equal(world.told.own.flags, VS_MEMORY_OWN_LISTED);
@@ -261,6 +262,7 @@ static void test_without_us_nobody_is_told(void **state)
 	vs_memory_info_add_context(3, 64);
 	vs_memory_info_add_context(3, 6);
 	vs_memory_info_start();
+	vs_memory_info_pass_on();
 	wait_until_told(4);
 	end(NULL);
 	assert_int_equal(world.told.info.device, 3);
@@ -275,6 +277,7 @@ static void test_failure_is_told_before_the_end(void **state)
 	(void)state;
 	atomic_store(&world.is_open, true);
 	vs_memory_info_start();
+	vs_memory_info_pass_on();
 	wait_until_told(4);
 	vs_memory_info_note_failure(3);
 	end(NULL);
@@ -300,12 +303,34 @@ static void test_look_is_told_by_who_looked(void **state)
 	assert_int_equal(world.told.own.flags, 0);
 }
 
+/* What opens the trace is an event that NVML knows of and the trace does not, yet. */
+static void test_new_trace_is_not_asked_for_at_once(void **state)
+{
+	uint64_t used;
+
+	(void)state;
+	assert_true(vs_memory_info_look(0, &used));
+	atomic_store(&world.is_open, true);
+	vs_memory_info_start();
+	usleep(20000); /* enough to see it, if it were so */
+	assert_int_equal(atomic_load(&world.nr_told), 0);
+	vs_memory_info_tell(&self.base, 0);
+	vs_memory_info_pass_on();
+	usleep(20000);
+	assert_int_equal(atomic_load(&world.nr_told), 1);
+	vs_memory_info_start(); /* the next one has been told of, too */
+	vs_memory_info_pass_on();
+	assert_true(vs_memory_info_look(0, &used));
+	assert_int_equal(atomic_load(&world.nr_told), 1 + 4);
+}
+
 static void test_busy_program_is_told_of_all_the_same(void **state)
 {
 	(void)state;
 	atomic_store(&world.nr_records_per_question, 1);
 	atomic_store(&world.is_open, true);
 	vs_memory_info_start();
+	vs_memory_info_pass_on();
 	wait_until_told(4);
 }
 
@@ -321,6 +346,7 @@ int main(void)
 		TEST(test_without_us_nobody_is_told),
 		TEST(test_failure_is_told_before_the_end),
 		TEST(test_look_is_told_by_who_looked),
+		TEST(test_new_trace_is_not_asked_for_at_once),
 		TEST(test_busy_program_is_told_of_all_the_same),
 	};
 
