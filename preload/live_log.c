@@ -28,11 +28,11 @@
 
 /*
  * How often a thread looks whether another one has made room: first at once, then every so many
- * nanoseconds, 100 ms in all. A disk is slow where others use it too, and an event that is dropped
- * is worse than one that is late.
+ * nanoseconds, two seconds in all. A disk is slow where others use it too, the thread that asks it
+ * may be one of many that want to run, and an event that is dropped is worse than one that is late.
  */
 #define NR_YIELDS 200
-#define NR_SLEEPS 500
+#define NR_SLEEPS 10000
 #define SLEEP_NS  200000
 
 /* What part of a limit on addresses it may have. */
