@@ -1,6 +1,7 @@
 #include "callbacks.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "callback_numbers.h"
 #include "told_calls.h"
@@ -37,12 +38,24 @@ static unsigned add(uint32_t cbid, const char *name)
 	return 1;
 }
 
-static unsigned learn_from_headers(void)
+/* Whether the library is of a release that has a function, as far as its release can be told. */
+static bool is_of_its_time(const struct vs_cupti_library *library, const char *name)
+{
+#define NEWER(symbol, companion)    \
+	if (!strcmp(name, #symbol)) \
+		return vs_told_calls_look_up(library->handle, #companion) != NULL;
+	VS_CALLBACK_NUMBERS_NEWER(NEWER)
+#undef NEWER
+	return true;
+}
+
+static unsigned learn_from_headers(const struct vs_cupti_library *library)
 {
 	unsigned nr_found = 0;
 
 	for (size_t i = 0; i < sizeof(header_table) / sizeof(header_table[0]); i++)
-		nr_found += add(header_table[i].cbid, header_table[i].name);
+		if (is_of_its_time(library, header_table[i].name))
+			nr_found += add(header_table[i].cbid, header_table[i].name);
 	return nr_found;
 }
 
@@ -65,7 +78,7 @@ unsigned vs_callbacks_learn(const struct vs_cupti_library *library)
 		    name)
 			nr_found += add(cbid, name);
 	}
-	return nr_found ? nr_found : learn_from_headers();
+	return nr_found ? nr_found : learn_from_headers(library);
 }
 
 CUptiResult vs_callbacks_enable(const struct vs_cupti_library *library,

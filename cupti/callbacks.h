@@ -17,8 +17,9 @@
 
 /*
  * Learns the numbers of the functions from the library; where it does not tell (13.3 and newer do
- * so only to a subscriber), those of the headers we were built with: numbers are never used again
- * for something else. Returns how many there are. One thread, before vs_callbacks_enable().
+ * so only to a subscriber), those of the headers we were built with, as far as its release has
+ * them: numbers are never used again for something else. Returns how many there are. One thread,
+ * before vs_callbacks_enable().
  */
 unsigned vs_callbacks_learn(const struct vs_cupti_library *library);
 

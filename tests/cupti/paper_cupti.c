@@ -190,7 +190,17 @@ uint32_t vs_told_calls_find(const char *name)
 		return 70;
 	if (!strcmp(name, "cuMemFree_v2"))
 		return 0;
+	if (!strcmp(name, "cuGraphAddNode_v3"))
+		return 9;
 	return !strcmp(name, "cuMemHostAlloc_v2") ? 5 : VS_TOLD_CALLS_NONE;
+}
+
+void *vs_told_calls_look_up(void *handle, const char *name)
+{
+	return handle == paper.library.handle && paper.is_new &&
+			       !strcmp(name, "cuptiGetCudaEventId")
+		       ? &paper
+		       : NULL;
 }
 
 void vs_told_calls_enter(uint32_t function, const void *args, const void *frame, uint64_t *state)

@@ -11,6 +11,7 @@ struct paper {
 	struct vs_cupti_library library;
 	uint32_t version; /* 0: it does not tell */
 	bool is_silent;   /* it does not tell names of callbacks */
+	bool is_new;      /* it has what came with 13.4 */
 	CUptiResult subscribe_result;
 	CUptiResult enable_result;
 	CUpti_CallbackFunc callback; /* of the subscriber; NULL: there is none */

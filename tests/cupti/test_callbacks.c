@@ -36,6 +36,19 @@ static void test_headers_tell_where_the_library_does_not(void **state)
 	assert_int_equal(vs_callbacks_get_function(2), UINT32_MAX);
 }
 
+/* That of a release which has the function, and which does not: what else it has tells. */
+static void test_headers_newer_than_the_library_are_not_believed(void **state)
+{
+	(void)state;
+	paper_begin(0);
+	paper.is_silent = true;
+	assert_int_equal(vs_callbacks_learn(&paper.library), 3);
+	assert_int_equal(vs_callbacks_get_function(863), UINT32_MAX);
+	paper.is_new = true;
+	assert_int_equal(vs_callbacks_learn(&paper.library), 4);
+	assert_int_equal(vs_callbacks_get_function(863), 9);
+}
+
 static void test_call_is_told_when_it_begins_and_ends(void **state)
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -111,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_asked_for_by_name),
 		cmocka_unit_test(test_headers_tell_where_the_library_does_not),
+		cmocka_unit_test(test_headers_newer_than_the_library_are_not_believed),
 		cmocka_unit_test(test_call_is_told_when_it_begins_and_ends),
 		cmocka_unit_test(test_other_callbacks_are_ignored),
 		cmocka_unit_test(test_contexts_are_told_with_their_device),
