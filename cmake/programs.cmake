@@ -30,7 +30,7 @@ function(vs_register_test)
 		ENVIRONMENT "${env}"
 		LABELS "${arg_LABELS}"
 		SKIP_RETURN_CODE 77
-		TIMEOUT 300) # a hang, not a measurement: no test comes near it
+		TIMEOUT 900) # a hang, not a measurement: no test comes near it, on a busy machine either
 endfunction()
 
 # vs_skip_test(NAME x REASON "text")
