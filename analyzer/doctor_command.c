@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,10 +10,14 @@
 #include "doctor.h"
 #include "run_program.h"
 
+#define LIST_SIZE 65536 /* of what the loader lists; a program with more libraries has others */
+
 /* What a program says of itself that matters here. */
 struct program {
 	char runtime[64];   /* soname of the CUDA runtime it links; empty: none */
 	char framework[64]; /* a library of a framework that it links, which brings a runtime */
+	char missing[64];   /* a library it cannot start without, and that is not there */
+	char loader[PATH_MAX];
 	bool links_driver;
 	bool names_driver; /* somewhere in it: a static runtime opens it by name */
 };
@@ -56,6 +61,65 @@ static void read_needed(struct program *program, Elf *elf)
 	}
 }
 
+static void read_loader(struct program *program, Elf *elf, int fd)
+{
+	GElf_Phdr header;
+	size_t nr = 0, i;
+
+	if (elf_getphdrnum(elf, &nr))
+		return;
+	for (i = 0; i < nr; i++)
+		if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_INTERP &&
+		    header.p_filesz < sizeof(program->loader) &&
+		    pread(fd, program->loader, header.p_filesz, (off_t)header.p_offset) !=
+			    (ssize_t)header.p_filesz)
+			program->loader[0] = '\0';
+}
+
+struct listing {
+	const char *loader, *path;
+};
+
+/* As ldd does it: the loader loads everything, and starts nothing. */
+static void list_libraries(int out, void *context)
+{
+	const struct listing *listing = context;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	unsetenv("LD_PRELOAD"); /* looked at elsewhere */
+	if (null >= 0 && dup2(null, 0) >= 0 && dup2(null, 2) >= 0 && dup2(out, 1) >= 0 &&
+	    setenv("LD_TRACE_LOADED_OBJECTS", "1", 1) == 0)
+		execl(listing->loader, listing->loader, listing->path, (char *)NULL);
+}
+
+/* Libraries that its libraries need, as well: "NAME => PATH (ADDRESS)", "NAME => not found". */
+static void read_list(struct program *program, const char *path)
+{
+	struct listing listing = {program->loader, path};
+	char *text = malloc(LIST_SIZE), *rest = text, *line, *arrow;
+
+	/* The loader of another C library would start the program. */
+	if (!text || !strstr(program->loader, "/ld-linux"))
+		goto out;
+	/* Something may be missing, which it says with its status: the list is good all the same.
+	 */
+	(void)!vs_doctor_ask(text, LIST_SIZE, list_libraries, &listing);
+	while ((line = strsep(&rest, "\n"))) {
+		line += strspn(line, " \t");
+		arrow = strstr(line, " => ");
+		if (!arrow)
+			continue;
+		*arrow = '\0';
+		note_library(program, line);
+		/* Of the driver, doctor_gpu.c tells. */
+		if (!strcmp(arrow + 4, "not found") && !program->missing[0] &&
+		    strcmp(line, "libcuda.so.1") != 0)
+			snprintf(program->missing, sizeof(program->missing), "%s", line);
+	}
+out:
+	free(text);
+}
+
 static bool has_text(int fd, const char *text)
 {
 	struct stat info;
@@ -82,11 +146,14 @@ static void read_program(struct program *program, const char *path)
 		return;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
+	if (elf && elf_kind(elf) == ELF_K_ELF) {
 		read_needed(program, elf);
+		read_loader(program, elf, fd);
+	}
 	elf_end(elf);
 	program->names_driver = has_text(fd, "libcuda.so.1");
 	close(fd);
+	read_list(program, path);
 }
 
 static void judge_runtime(struct vs_doctor *doctor, const char *path)
@@ -94,6 +161,11 @@ static void judge_runtime(struct vs_doctor *doctor, const char *path)
 	struct program program;
 
 	read_program(&program, path);
+	if (program.missing[0])
+		vs_doctor_add(doctor, VS_FINDING_BAD, "command",
+			      "install it, or name its folder in LD_LIBRARY_PATH; of a CUDA "
+			      "library, `run --softgpu` has its own",
+			      "%s needs %s, which is not found", path, program.missing);
 	if (program.runtime[0])
 		vs_doctor_add(doctor, VS_FINDING_GOOD, "runtime", NULL, "shared: %s",
 			      program.runtime);

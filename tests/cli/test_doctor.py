@@ -84,6 +84,25 @@ def test_script_is_followed():
     expect(ask("--", "./script"), "good", "command", "a script for /bin/sh")
 
 
+def link(name, *arguments, text=""):
+    """A program or library that does nothing but need others."""
+    with open(f"{name}.c", "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run(["cc", "-o", name, f"{name}.c", "-Wl,--no-as-needed", *arguments], check=True)
+
+
+def test_libraries_of_libraries_are_followed():
+    link("libcudart.so.77", "-shared", "-Wl,-soname,libcudart.so.77")
+    link("libmiddle.so", "-shared", "./libcudart.so.77", "-Wl,-soname,libmiddle.so")
+    link("user", "-L.", "-lmiddle", "-Wl,--allow-shlib-undefined", text="int main(void) {return 0;}")
+    here = {"LD_LIBRARY_PATH": os.getcwd()}
+    expect(ask("--", "./user", env=here), "good", "runtime", "shared: libcudart.so.77")
+    os.remove("libcudart.so.77")
+    expect(ask("--", "./user", env=here), "bad", "command", "needs libcudart.so.77, which is not "
+           "found", "LD_LIBRARY_PATH")
+    expect(ask("--", "./user"), "bad", "command", "needs libmiddle.so, which is not found")
+
+
 def test_preload_that_is_not_there():
     # Loaders complain on stderr and go on.
     findings = ask(env={"LD_PRELOAD": "/nowhere/libmine.so"})
