@@ -11,9 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "block_file.h"
 #include "command.h"
-#include "crc32.h"
 #include "fold.h"
 #include "reader.h"
 #include "replay.h"
@@ -26,8 +24,9 @@
 #define MAX_COUNTED (32u << 20)
 
 /*
- * From here on the trace's own word is taken, which includes the few events that tell of modules
- * and of losses: to read so many takes longer than to write them did, and the user waits for it.
+ * From here on the headers of the blocks are believed, which count the few events that tell of
+ * modules and of losses as well: to read so many takes as long as to write them did, and the user
+ * waits for it.
  */
 #define MANY_EVENTS 100000u
 
@@ -162,42 +161,20 @@ static void free_list(struct list *list)
 	free(list->traces);
 }
 
-/* How many events the trace has by its own last block; 0 if that is not there. */
-static uint64_t get_told(const char *path)
-{
-	uint8_t bytes[VS_FORMAT_BLOCK_HEADER_SIZE + VS_FORMAT_END_SIZE];
-	const uint8_t *payload = bytes + VS_FORMAT_BLOCK_HEADER_SIZE;
-	struct vs_block_end end = {0};
-	struct vs_block_header header;
-	struct stat file;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-	if (fstat(fd, &file) < 0 || file.st_size < (off_t)sizeof(bytes) ||
-	    vs_block_file_read(fd, bytes, sizeof(bytes), (uint64_t)file.st_size - sizeof(bytes)) !=
-		    (int64_t)sizeof(bytes) ||
-	    vs_block_get_header(bytes, &header) || header.kind != VS_BLOCK_END ||
-	    header.stored_size != VS_FORMAT_END_SIZE || header.flags ||
-	    header.payload_crc != vs_crc32_add(0, payload, VS_FORMAT_END_SIZE) ||
-	    vs_block_get_end(payload, VS_FORMAT_END_SIZE, &end))
-		end.nr_events = 0;
-	close(fd);
-	return end.nr_events;
-}
-
 static uint64_t count_events(const char *path)
 {
+	struct vs_reader_survey survey;
 	struct vs_reader *reader;
 	struct vs_record record;
-	uint64_t nr_events = get_told(path);
+	uint64_t nr_events = 0;
 	int got;
 
-	if (nr_events >= MANY_EVENTS)
-		return nr_events;
-	nr_events = 0;
 	if (vs_reader_open(&reader, path))
 		return 0;
+	if (vs_reader_survey(reader, &survey) == 1 && survey.nr_events >= MANY_EVENTS) {
+		vs_reader_close(reader);
+		return survey.nr_events;
+	}
 	while ((got = vs_reader_next(reader, &record)) > 0)
 		nr_events += vs_replay_is_event(&record);
 	vs_reader_close(reader);

@@ -126,7 +126,7 @@ int vs_trace_maker_write(int fd, const struct vs_trace_maker_plan *plan)
 	struct vs_writer *writer;
 	int err;
 
-	err = vs_writer_create(&writer, fd, NULL);
+	err = vs_writer_create(&writer, fd, plan->zlib);
 	if (err)
 		return err;
 	err = add_info(writer, plan);

@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "record.h"
+#include "writer.h"
 
 /* A trace of nr_allocs allocations of 1 MiB, each by the same stack. */
 struct vs_trace_maker_plan {
@@ -16,6 +17,7 @@ struct vs_trace_maker_plan {
 	uint64_t pid;
 	uint64_t parent;
 	uint64_t start_ns;
+	const struct vs_writer_zlib *zlib; /* NULL: nothing is compressed */
 };
 
 /* Definitions that stand before the first allocation, and allocation `number`, from 0 on. */

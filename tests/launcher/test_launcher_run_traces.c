@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -40,7 +41,8 @@ static int leave(void **state)
 /* What a recorder does: a trace here, and a line in the index. */
 static void record(const char *name, uint32_t nr_allocs)
 {
-	const struct vs_trace_maker_plan plan = {.nr_allocs = nr_allocs};
+	static const struct vs_writer_zlib zlib = {.bound = compressBound, .compress = compress2};
+	const struct vs_trace_maker_plan plan = {.nr_allocs = nr_allocs, .zlib = &zlib};
 	FILE *index = fopen(getenv("VRAMSCOPE_INDEX"), "a");
 
 	assert_non_null(index);
@@ -248,6 +250,23 @@ static void test_of_many_traces_the_largest_is_named(void **state)
 	expect_told("107 events in 8 traces; next: vramscope report t0 t1 t2 t3 t4 t5 t6 t7");
 }
 
+/* Of many events, not one is looked at: the trace says how many there are, damaged or not. */
+static void test_many_events_are_not_read(void **state)
+{
+	struct stat info;
+	FILE *file;
+
+	(void)state;
+	record("trace", 200000);
+	assert_int_equal(stat("trace", &info), 0);
+	file = fopen("trace", "r+");
+	assert_non_null(file);
+	assert_int_equal(fseek(file, (long)info.st_size / 2, SEEK_SET), 0);
+	assert_int_equal(fwrite("damaged", 1, 7, file), 7);
+	fclose(file);
+	expect_told("200 000 events in trace; next: vramscope report trace");
+}
+
 /* Nobody waits for the counting of a trace of gigabytes. */
 static void test_of_a_large_trace_the_size_is_told(void **state)
 {
@@ -274,6 +293,7 @@ int main(void)
 		TEST(test_names_can_be_typed_as_they_are_told),
 		TEST(test_paths_begin_here_only_if_they_are_here),
 		TEST(test_of_many_traces_the_largest_is_named),
+		TEST(test_many_events_are_not_read),
 		TEST(test_of_a_large_trace_the_size_is_told),
 	};
 
