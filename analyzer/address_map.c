@@ -5,6 +5,9 @@
 
 #include "grow.h"
 
+/* In which the driver gives out memory of a device; small requests share one. */
+#define PAGE ((uint64_t)2 << 20)
+
 static const struct vs_item *item_of(const struct vs_range *range)
 {
 	return (const struct vs_item *)(const void *)range; /* its first member */
@@ -179,6 +182,54 @@ static int count_runs(struct vs_address_map *map)
 	return err;
 }
 
+/*
+ * PyTorch tells the sizes of its blocks, which it rounds; nobody tells what was asked for.
+ */
+static bool is_asked_known(const struct vs_replay_pool *pool)
+{
+	return pool->owner != VS_POOL_FRAMEWORK || strncmp(pool->name, "PyTorch", 7);
+}
+
+/* Of the blocks that are live. */
+static void add_slack(struct vs_address_map *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr_entries; i++) {
+		const struct vs_item *item = map->entries[i].item;
+
+		if (map->entries[i].type != VS_ADDRESS_BLOCK || !item->is_charged)
+			continue;
+		map->slack_bytes += item->slack_size;
+		if (!is_asked_known(item->pool))
+			map->unasked_bytes += item->size;
+	}
+}
+
+/* Entries are by address: a page that two segments share is counted with the first. */
+static void add_page_slack(struct vs_address_map *map)
+{
+	uint64_t nr_pages = 0, bytes = 0, done = 0, first, end;
+	size_t i;
+
+	for (i = 0; i < map->nr_entries; i++) {
+		const struct vs_item *item = map->entries[i].item;
+
+		if (map->entries[i].type != VS_ADDRESS_SEGMENT || item->kind != VS_MEMORY_DEVICE ||
+		    !item->range.size)
+			continue;
+		bytes += item->range.size;
+		first = item->range.base / PAGE;
+		end = (vs_range_end(&item->range) - 1) / PAGE + 1;
+		if (first < done)
+			first = done;
+		if (end > first)
+			nr_pages += end - first;
+		done = end > done ? end : done;
+	}
+	map->page_slack = nr_pages * PAGE > bytes ? nr_pages * PAGE - bytes : 0;
+}
+
 int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *replay,
 			const struct vs_replay_device *device)
 {
@@ -206,6 +257,8 @@ int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *repl
 		vs_address_map_fini(map);
 		return err;
 	}
+	add_slack(map);
+	add_page_slack(map);
 	map->reserved_bytes = vs_replay_get_reserved(device);
 	map->live_bytes = device->live_bytes;
 	known = map->live_bytes + map->hole_bytes;

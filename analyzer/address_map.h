@@ -56,6 +56,11 @@ struct vs_address_map {
 	uint64_t releasable_bytes; /* part of cached: free segments, unused in driver pools */
 	uint64_t cached_bytes;     /* releasable, and handles not mapped */
 	uint64_t managed_bytes;    /* part of reserved: need not be on the device at all */
+
+	/* What is rounded up: docs/analyses.md, "Where". */
+	uint64_t slack_bytes;   /* part of live: in blocks, beyond what was asked for */
+	uint64_t unasked_bytes; /* part of live: in blocks whose pool does not say what was asked */
+	uint64_t page_slack;    /* beside reserved: rest of the pages that segments lie in */
 };
 
 VS_MUST_CHECK int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *replay,

@@ -47,11 +47,11 @@ uint64_t vs_memory_sample_get_outside(const struct vs_memory_sample *sample, uin
 	return subtract(subtract(info->used_size, hidden), sample->booked_bytes);
 }
 
-/* What is ours beyond the books. False: not known. */
-static bool get_context(const struct vs_memory_sample *sample, uint64_t *bytes)
+/* What is ours beyond the books and what the driver rounded. False: not known. */
+static bool get_context(const struct vs_memory_sample *sample, uint64_t rounded, uint64_t *bytes)
 {
 	if (vs_memory_sample_has_own(sample))
-		*bytes = sample->own.own_size - sample->booked_bytes;
+		*bytes = subtract(sample->own.own_size - sample->booked_bytes, rounded);
 	else if (sample->is_known && (sample->own.flags & VS_MEMORY_OWN_CONTEXT))
 		*bytes = sample->own.context_size;
 	else
@@ -61,13 +61,14 @@ static bool get_context(const struct vs_memory_sample *sample, uint64_t *bytes)
 
 void vs_memory_sample_split(const struct vs_memory_sample *sample,
 			    const struct vs_memory_sample *after, uint64_t outside_bytes,
-			    struct vs_memory_split *split)
+			    uint64_t rounded_bytes, struct vs_memory_split *split)
 {
 	const struct vs_memory_sample *list = after && after->is_known ? after : sample;
 	uint64_t rest, context;
 
 	memset(split, 0, sizeof(*split));
-	if (!get_context(sample, &context) && !get_context(list, &context))
+	if (!get_context(sample, rounded_bytes, &context) &&
+	    !get_context(list, rounded_bytes, &context))
 		return;
 	split->is_known = true;
 	split->context_bytes = context < outside_bytes ? context : outside_bytes;

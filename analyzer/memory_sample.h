@@ -46,17 +46,18 @@ uint64_t vs_memory_sample_get_outside(const struct vs_memory_sample *sample, uin
 struct vs_memory_split {
 	bool is_known; /* otherwise nothing can be said of the parts, which are 0 */
 	bool has_list; /* others_bytes are those of NVML's list; else of an unknown holder */
-	uint64_t context_bytes; /* ours: contexts, modules, and what the driver rounds up */
+	uint64_t context_bytes; /* ours: contexts and modules */
 	uint64_t others_bytes;
 	uint64_t unexplained_bytes;
 };
 
 /*
  * Splits outside_bytes. sample: the latest before, for what is ours; after: one that was taken
- * right after, for what others hold; NULL or not known: sample, too.
+ * right after, for what others hold; NULL or not known: sample, too. rounded_bytes: what the driver
+ * rounded up of what was booked, which is not in outside_bytes.
  */
 void vs_memory_sample_split(const struct vs_memory_sample *sample,
 			    const struct vs_memory_sample *after, uint64_t outside_bytes,
-			    struct vs_memory_split *split);
+			    uint64_t rounded_bytes, struct vs_memory_split *split);
 
 #endif

@@ -26,7 +26,9 @@ void vs_reconcile_find(struct vs_reconcile *where, const struct vs_address_map *
 
 	memset(where, 0, sizeof(*where));
 	where->total_bytes = total_size ? total_size : map->device->total_size;
-	where->live_bytes = map->live_bytes;
+	where->live_bytes = map->live_bytes - map->slack_bytes;
+	where->rounding_bytes = map->slack_bytes;
+	where->unasked_bytes = map->unasked_bytes;
 	where->hole_bytes = map->hole_bytes;
 	where->cached_bytes = map->cached_bytes;
 	where->releasable_bytes = map->releasable_bytes < map->cached_bytes ? map->releasable_bytes
@@ -43,5 +45,11 @@ void vs_reconcile_find(struct vs_reconcile *where, const struct vs_address_map *
 		return;
 	}
 	where->not_taken_bytes = rest - where->outside_bytes;
-	vs_memory_sample_split(&map->device->memory, after, where->outside_bytes, &where->outside);
+	/* That many pages cannot be there: then they are not of this size. */
+	if (map->page_slack <= where->outside_bytes)
+		where->driver_rounding = map->page_slack;
+	where->rounding_bytes += where->driver_rounding;
+	where->outside_bytes -= where->driver_rounding;
+	vs_memory_sample_split(&map->device->memory, after, where->outside_bytes,
+			       where->driver_rounding, &where->outside);
 }

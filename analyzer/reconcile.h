@@ -7,15 +7,18 @@
 /*
  * Where the whole of a device is at an instant: docs/analyses.md, "Where". The parts add up:
  *
- *	total   = live + holes + releasable + unmapped + outside + not taken
+ *	total   = live + rounding + holes + releasable + unmapped + outside + not taken
  *	outside = context + other processes + unexplained
  *
- * Where nobody told what is free, the last two of the first line are one: not seen. What an
- * allocator rounds up is part of live: traces have sizes of blocks, not what was asked for.
+ * Where nobody told what is free, the last two of the first line are one: not seen. Rounding that
+ * nobody tells of is part of live (a pool that says only the sizes of its blocks) or of outside.
  */
 struct vs_reconcile {
-	uint64_t total_bytes; /* 0: not known, and so are those that need it */
-	uint64_t live_bytes;
+	uint64_t total_bytes;      /* 0: not known, and so are those that need it */
+	uint64_t live_bytes;       /* what was asked for, where that is known */
+	uint64_t rounding_bytes;   /* in blocks, beyond that; and the next */
+	uint64_t driver_rounding;  /* rest of the driver's pages; 0 if !is_free_known */
+	uint64_t unasked_bytes;    /* part of live: in blocks that may be rounded up, too */
 	uint64_t hole_bytes;       /* of all pools: cannot be given back */
 	uint64_t cached_bytes;     /* the two below together */
 	uint64_t releasable_bytes; /* wholly free segments, and what driver pools do not use */

@@ -226,6 +226,9 @@ void vs_report_json_put_where(struct vs_story *story, const struct vs_device_sta
 	vs_json_put_number(json, "total_bytes", where->total_bytes);
 	vs_json_put_number(json, "reserved_bytes", state->map.reserved_bytes);
 	vs_json_put_number(json, "live_bytes", where->live_bytes);
+	vs_json_put_number(json, "rounding_bytes", where->rounding_bytes);
+	vs_json_put_number(json, "driver_rounding_bytes", where->driver_rounding);
+	vs_json_put_number(json, "rounding_unknown_bytes", where->unasked_bytes);
 	vs_json_put_number(json, "hole_bytes", where->hole_bytes);
 	vs_json_put_number(json, "cached_bytes", where->cached_bytes);
 	vs_json_put_number(json, "releasable_bytes", where->releasable_bytes);

@@ -116,7 +116,9 @@ void vs_report_text_put_where(struct vs_story *story, const struct vs_device_sta
 	if (!where->total_bytes || where->excess_bytes)
 		return;
 	struct part parts[] = {
-		{"live", where->live_bytes, 0, true},
+		{where->unasked_bytes > where->live_bytes / 2 ? "live with rounding" : "live",
+		 where->live_bytes, 0, true},
+		{"rounding", where->rounding_bytes, 0, false},
 		{"holes", where->hole_bytes, 0, has_divided(&state->map)},
 		{"cached", where->releasable_bytes, 0, where->releasable_bytes},
 		{"not mapped", where->unmapped_bytes, 0, where->unmapped_bytes},
@@ -131,6 +133,7 @@ void vs_report_text_put_where(struct vs_story *story, const struct vs_device_sta
 	};
 	round_parts(parts, sizeof(parts) / sizeof(parts[0]), get_unit(where->total_bytes),
 		    where->total_bytes);
+	parts[1].is_shown = parts[1].hundredths;
 	vs_text_add(&line, "WHERE %s ARE AT ", vs_units_put_bytes(text, where->total_bytes));
 	if (state->named == VS_AT_TIME)
 		vs_text_add(&line, "%s", vs_units_put_time(text, state->at.time_ns));

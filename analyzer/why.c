@@ -62,7 +62,7 @@ static void gather(struct vs_why *why, const struct vs_address_map *map,
 	if (why->is_free_known)
 		why->outside_bytes = subtract(subtract(why->total_size, why->free_size), taken);
 	else
-		why->outside_bytes = where->outside_bytes;
+		why->outside_bytes = where->outside_bytes + where->driver_rounding;
 	if (retained->growth.is_growing)
 		why->kept_bytes = retained->growth.kept_bytes;
 	if (why->pool) {
@@ -315,7 +315,7 @@ static uint64_t get_unexplained(const struct vs_why *why, const struct vs_reconc
 	uint64_t explained = LARGEST_CONTEXT;
 
 	if (where->outside.is_known)
-		explained = where->outside.context_bytes;
+		explained = where->outside.context_bytes + where->driver_rounding;
 	if (is_measured(where))
 		explained += where->outside.others_bytes;
 	return subtract(why->outside_bytes, explained);

@@ -58,6 +58,7 @@ function whereOf(device) {
 	const colors = palette();
 	const parts = [
 		['live', where.live_bytes, colors.groups[0], 'where.live_bytes'],
+		['rounding', where.rounding_bytes, colors.groups[3], 'where.rounding_bytes'],
 		['holes', where.hole_bytes, colors.holeLine, 'where.hole_bytes'],
 		['cached', where.cached_bytes, colors.groups[1], 'where.cached_bytes'],
 		...outsideOf(where, colors),

@@ -9,9 +9,9 @@
 
 static uint64_t add_up(const struct vs_reconcile *where)
 {
-	return where->live_bytes + where->hole_bytes + where->releasable_bytes +
-	       where->unmapped_bytes + where->outside_bytes + where->not_taken_bytes +
-	       where->not_seen_bytes;
+	return where->live_bytes + where->rounding_bytes + where->hole_bytes +
+	       where->releasable_bytes + where->unmapped_bytes + where->outside_bytes +
+	       where->not_taken_bytes + where->not_seen_bytes;
 }
 
 static struct vs_reconcile find(struct script *script, uint64_t free_size, uint64_t total_size)
@@ -92,6 +92,125 @@ static void test_more_than_the_card_has_is_excess(void **state)
 	assert_int_equal(where.not_taken_bytes, 0);
 }
 
+/* ---- Rounding ------------------------------------------------------------------------------- */
+
+static void ask(struct script *script, uint64_t size)
+{
+	script_add(script, (struct vs_record){.type = VS_RECORD_BLOCK_ASKED,
+					      .block_asked = {.size = size}});
+}
+
+static void test_what_a_block_has_more_than_was_asked_for_is_rounding(void **state)
+{
+	struct vs_reconcile where;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_device(&script, 0, 1000);
+	script_pool(&script, 1, VS_POOL_FRAMEWORK, 0, 0, "TensorFlow GPU_0_bfc");
+	script_alloc(&script, VS_MEMORY_DEVICE, BASE, 600);
+	script_block(&script, 1, BASE, 256);
+	ask(&script, 200);
+	script_block(&script, 1, BASE + 256, 256);
+	ask(&script, 256);
+	script_block(&script, 1, BASE + 512, 64); /* gone again, with its rounding */
+	ask(&script, 1);
+	script_block_free(&script, 1, BASE + 512);
+	where = find(&script, 300, 1000);
+	assert_int_equal(where.live_bytes, 456);
+	assert_int_equal(where.rounding_bytes, 56);
+	assert_int_equal(where.driver_rounding, 0);
+	assert_int_equal(where.unasked_bytes, 0);
+	assert_int_equal(where.hole_bytes, 88);
+	assert_int_equal(add_up(&where), 1000);
+}
+
+static void test_rounding_that_nobody_tells_is_part_of_live(void **state)
+{
+	struct vs_reconcile where;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_device(&script, 0, 1000);
+	script_pool(&script, 1, VS_POOL_FRAMEWORK, 0, 0, "PyTorch");
+	script_alloc(&script, VS_MEMORY_DEVICE, BASE, 600);
+	script_block(&script, 1, BASE, 512);
+	script_alloc(&script, VS_MEMORY_DEVICE, 2 * BASE, 50); /* asked of the driver: as it is */
+	where = find(&script, 300, 1000);
+	assert_int_equal(where.live_bytes, 562);
+	assert_int_equal(where.rounding_bytes, 0);
+	assert_int_equal(where.unasked_bytes, 512);
+}
+
+/* One of 3 MiB, three of 512 KiB of which two share a page, and one that fills its own. */
+static void make_pages(struct script *script)
+{
+	script_init(script);
+	script_device(script, 0, GIB);
+	script_alloc(script, VS_MEMORY_DEVICE, BASE, 3 * MIB);
+	script_alloc(script, VS_MEMORY_DEVICE, 2 * BASE, 512 * KIB);
+	script_alloc(script, VS_MEMORY_DEVICE, 2 * BASE + MIB, 512 * KIB);
+	script_alloc(script, VS_MEMORY_DEVICE, 3 * BASE, 512 * KIB);
+	script_alloc(script, VS_MEMORY_DEVICE, 4 * BASE, 2 * MIB);
+}
+
+static void test_rest_of_the_drivers_pages_is_rounding(void **state)
+{
+	uint64_t slack = MIB + MIB + (2 * MIB - 512 * KIB), taken = 6 * MIB + 512 * KIB;
+	struct vs_reconcile where;
+	struct script script;
+
+	(void)state;
+	make_pages(&script);
+	where = find(&script, GIB - taken - slack - 100 * MIB, GIB);
+	assert_int_equal(where.live_bytes, taken);
+	assert_int_equal(where.driver_rounding, slack);
+	assert_int_equal(where.rounding_bytes, slack);
+	assert_int_equal(where.outside_bytes, 100 * MIB);
+	assert_int_equal(add_up(&where), GIB);
+	/* All of it was free or ours: that many pages cannot be there. */
+	make_pages(&script);
+	where = find(&script, GIB - taken - slack + 1, GIB);
+	assert_int_equal(where.rounding_bytes, 0);
+	assert_int_equal(where.outside_bytes, slack - 1);
+	assert_int_equal(add_up(&where), GIB);
+	/* Nobody says what is free. */
+	make_pages(&script);
+	where = find(&script, 0, 0);
+	assert_int_equal(where.rounding_bytes, 0);
+	assert_int_equal(add_up(&where), GIB);
+}
+
+/* NVML says what this process holds: its pages are in that, and are no part of the context. */
+static void test_context_is_without_what_the_driver_rounds(void **state)
+{
+	uint64_t slack = 3 * MIB + 512 * KIB, taken = 6 * MIB + 512 * KIB;
+	struct vs_reconcile where;
+	struct script script;
+
+	(void)state;
+	make_pages(&script);
+	script_add(&script,
+		   (struct vs_record){.type = VS_RECORD_MEMORY_INFO,
+				      .memory_info = {.total_size = GIB,
+						      .free_size = GIB - taken - slack - 150 * MIB,
+						      .used_size = taken + slack + 150 * MIB}});
+	script_add(&script, (struct vs_record){.type = VS_RECORD_MEMORY_OWN,
+					       .memory_own = {.flags = VS_MEMORY_OWN_LISTED,
+							      .nr_others = 1,
+							      .own_size = taken + slack + 100 * MIB,
+							      .others_size = 40 * MIB}});
+	where = find(&script, 0, 0);
+	assert_int_equal(where.rounding_bytes, slack);
+	assert_int_equal(where.outside.context_bytes, 100 * MIB);
+	assert_int_equal(where.outside.others_bytes, 40 * MIB);
+	assert_int_equal(where.outside.unexplained_bytes, 10 * MIB);
+	assert_int_equal(where.not_taken_bytes, GIB - taken - slack - 150 * MIB);
+	assert_int_equal(add_up(&where), GIB);
+}
+
 /* Whatever happened, and whatever the driver says is free. */
 static void test_random_devices_add_up(void **state)
 {
@@ -117,6 +236,8 @@ static void test_random_devices_add_up(void **state)
 				script_alloc(&script, VS_MEMORY_DEVICE, i * BASE, size);
 				script_block(&script, 1, i * BASE + 16, 1 + size / 3);
 				if (rand_r(&random) % 2)
+					ask(&script, (uint64_t)rand_r(&random) % 400);
+				if (rand_r(&random) % 2)
 					script_block_free(&script, 1, i * BASE + 16);
 				break;
 			case 2:
@@ -139,6 +260,10 @@ int main(void)
 		cmocka_unit_test(test_every_byte_of_the_card_is_somewhere),
 		cmocka_unit_test(test_what_nobody_told_is_one_part),
 		cmocka_unit_test(test_more_than_the_card_has_is_excess),
+		cmocka_unit_test(test_what_a_block_has_more_than_was_asked_for_is_rounding),
+		cmocka_unit_test(test_rounding_that_nobody_tells_is_part_of_live),
+		cmocka_unit_test(test_rest_of_the_drivers_pages_is_rounding),
+		cmocka_unit_test(test_context_is_without_what_the_driver_rounds),
 		cmocka_unit_test(test_random_devices_add_up),
 	};
 
