@@ -32,27 +32,6 @@ static int tell_text(struct vs_story *story, const struct vs_device_state *state
 	return 0;
 }
 
-static int tell_json(struct vs_story *story, const struct vs_device_state *state, size_t top)
-{
-	int err;
-
-	vs_report_json_put_kinds(story, state->device);
-	err = vs_report_json_put_failures(story, state);
-	if (err)
-		return err;
-	vs_report_json_put_holes(story, state);
-	vs_report_json_put_where(story, state);
-	vs_report_json_put_pools(story, state);
-	err = vs_report_json_put_peak(story, state->device, top);
-	if (!err)
-		err = vs_report_json_put_retained(story, &state->retained, top);
-	if (err)
-		return err;
-	vs_report_json_put_worst(story, state->device);
-	vs_framework_jax_put_json(story, state->device);
-	return 0;
-}
-
 static int tell_device(struct vs_story *story, const struct vs_replay_device *device)
 {
 	size_t top = vs_story_get_top(story, story->json ? TOP_JSON : TOP_TEXT);
@@ -63,7 +42,7 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 	if (err)
 		return err;
 	if (story->json) {
-		err = tell_json(story, &state, top);
+		err = vs_report_json_put_device(story, &state, top);
 	} else {
 		fputc('\n', story->style.file);
 		err = tell_text(story, &state, top);

@@ -10,6 +10,7 @@
 #include "framework_jax.h"
 #include "info.h"
 #include "report_text.h"
+#include "steps.h"
 
 #define TOP 5 /* rows of who was live at the peak */
 
@@ -197,6 +198,8 @@ static int tell_trace(struct vs_story *story)
 	dryrun->traces[dryrun->nr_traces].is_cut = story->state.nr_lost || story->state.nr_dropped;
 	if (!err)
 		err = add_words(story);
+	if (!err)
+		err = vs_steps_derive(&story->analysis, false);
 	return err ? err : vs_story_tell_devices(story, tell_device);
 }
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "framework_jax.h"
 #include "page_events.h"
 #include "page_tables.h"
 #include "report_json.h"
 #include "report_text.h"
+#include "steps.h"
 
 #define TOP_ROWS   10  /* of the lists that come with their stacks; the page has all sites itself */
 #define TEXT_WIDTH 160 /* columns of what `report` says */
@@ -190,28 +190,6 @@ static void put_retained(struct vs_json *json, const struct vs_retained *retaine
 
 /* ---- A device ------------------------------------------------------------------------------- */
 
-/* What `report --json` says. */
-static int put_report(struct vs_story *story, const struct vs_device_state *state)
-{
-	int err;
-
-	vs_report_json_put_kinds(story, state->device);
-	err = vs_report_json_put_failures(story, state);
-	if (err)
-		return err;
-	vs_report_json_put_holes(story, state);
-	vs_report_json_put_where(story, state);
-	vs_report_json_put_pools(story, state);
-	err = vs_report_json_put_peak(story, state->device, TOP_ROWS);
-	if (!err)
-		err = vs_report_json_put_retained(story, &state->retained, TOP_ROWS);
-	if (err)
-		return err;
-	vs_report_json_put_worst(story, state->device);
-	vs_framework_jax_put_json(story, state->device);
-	return 0;
-}
-
 static int tell_device(struct vs_story *story, const struct vs_replay_device *device)
 {
 	const struct vs_page_events *events = story->own;
@@ -221,7 +199,7 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 	if (err)
 		return err;
 	vs_json_put_number(story->json, "index", device->index);
-	err = put_report(story, &state);
+	err = vs_report_json_put_device(story, &state, TOP_ROWS);
 	if (!err)
 		err = put_words(story, &state);
 	if (!err) {
@@ -262,7 +240,9 @@ int vs_page_story_tell(struct vs_story *story)
 
 	if (err)
 		return err;
-	err = add_marks(&events, story);
+	err = vs_steps_derive(&story->analysis, false);
+	if (!err)
+		err = add_marks(&events, story);
 	if (!err)
 		err = tell_gathered(story, &events);
 	vs_page_events_fini(&events);

@@ -3,8 +3,12 @@
 #include <stdlib.h>
 
 #include "composition_report.h"
+#include "framework_jax.h"
 #include "site_order.h"
+#include "verdicts.h"
 #include "why_json.h"
+
+#define NR_VERDICTS 5 /* in a report; `why` has them all */
 
 static const char *const kind_names[] = {
 #define VS_MEMORY_KIND(name, text) [VS_MEMORY_##name] = text,
@@ -385,4 +389,41 @@ void vs_report_json_put_worst(struct vs_story *story, const struct vs_replay_dev
 	vs_json_put_number(json, "largest_hole_bytes", worst->largest_bytes);
 	vs_json_put_number(json, "holes", worst->nr_holes);
 	vs_json_end_object(json);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------ */
+
+static int put_verdicts(struct vs_story *story, const struct vs_device_state *state)
+{
+	int err;
+
+	vs_json_begin_array(story->json, "verdicts");
+	err = vs_verdicts_put_json(story, state->device, state, NR_VERDICTS);
+	if (!err)
+		vs_json_end_array(story->json);
+	return err;
+}
+
+int vs_report_json_put_device(struct vs_story *story, const struct vs_device_state *state,
+			      size_t top)
+{
+	int err;
+
+	vs_report_json_put_kinds(story, state->device);
+	err = put_verdicts(story, state);
+	if (!err)
+		err = vs_report_json_put_failures(story, state);
+	if (err)
+		return err;
+	vs_report_json_put_holes(story, state);
+	vs_report_json_put_where(story, state);
+	vs_report_json_put_pools(story, state);
+	err = vs_report_json_put_peak(story, state->device, top);
+	if (!err)
+		err = vs_report_json_put_retained(story, &state->retained, top);
+	if (err)
+		return err;
+	vs_report_json_put_worst(story, state->device);
+	vs_framework_jax_put_json(story, state->device);
+	return 0;
 }

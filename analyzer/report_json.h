@@ -4,7 +4,12 @@
 #include "device_state.h"
 #include "story.h"
 
-/* The chapters of a report on one device, as members of a JSON object: docs/json.md. */
+/* All that `report` says of a device, as members of a JSON object: docs/json.md. top: rows of a
+ * list at most. */
+VS_MUST_CHECK int vs_report_json_put_device(struct vs_story *story,
+					    const struct vs_device_state *state, size_t top);
+
+/* Its chapters. */
 
 void vs_report_json_put_counts(struct vs_json *json, const struct vs_counts *counts);
 void vs_report_json_put_kinds(struct vs_story *story, const struct vs_replay_device *device);

@@ -9,6 +9,7 @@
 #include "framework_jax.h"
 #include "site_order.h"
 #include "units.h"
+#include "verdicts.h"
 #include "why_text.h"
 
 static void add_heading(struct vs_text_line *line, const char *heading, enum vs_text_mark mark)
@@ -155,10 +156,11 @@ void vs_report_text_put_where(struct vs_story *story, const struct vs_device_sta
 
 /* ---- Out of memory -------------------------------------------------------------------------- */
 
-/* Other sites that ran out. */
-static int put_other_failures(struct vs_story *story, const struct vs_device_state *state)
+/* Other sites than the last that ran out. */
+static int put_other_failures(struct vs_story *story, const struct vs_replay_device *device)
 {
 	const struct vs_failures *failures = &story->analysis.failures;
+	const struct vs_failure_group *last = vs_failures_get_last(failures, device);
 	struct vs_text_line line = {0};
 	char text[1024], size[VS_UNITS_MAX], number[VS_UNITS_MAX];
 	size_t i;
@@ -167,7 +169,7 @@ static int put_other_failures(struct vs_story *story, const struct vs_device_sta
 	for (i = 0; i < failures->nr_groups; i++) {
 		const struct vs_failure_group *group = failures->groups[i];
 
-		if (group->device != state->device || !group->nr_ooms || group == state->oom)
+		if (group->device != device || !group->nr_ooms || group == last)
 			continue;
 		err = vs_site_names_put(story->names, group->site, group->api, text, sizeof(text));
 		if (err)
@@ -182,12 +184,18 @@ static int put_other_failures(struct vs_story *story, const struct vs_device_sta
 	return 0;
 }
 
+static int put_verdict(struct vs_story *story, const struct vs_device_state *state)
+{
+	return vs_why_text_put(story, state, false);
+}
+
 int vs_report_text_put_failures(struct vs_story *story, const struct vs_device_state *state)
 {
-	int err = state->oom ? vs_why_text_put(story, state, false) : 0;
+	size_t nr_verdicts;
+	int err = vs_verdicts_tell(story, state->device, state, 1, put_verdict, &nr_verdicts);
 
 	if (!err)
-		err = put_other_failures(story, state);
+		err = put_other_failures(story, state->device);
 	if (!err)
 		vs_why_text_put_recovered(story, state->device);
 	return err;

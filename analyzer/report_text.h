@@ -6,6 +6,7 @@
 
 /* The chapters of a report on one device, as text. Each ends with a full line. */
 
+/* The last verdict, whatever instant the state is of; other places that ran out; what recovered. */
 VS_MUST_CHECK int vs_report_text_put_failures(struct vs_story *story,
 					      const struct vs_device_state *state);
 void vs_report_text_put_where(struct vs_story *story, const struct vs_device_state *state);

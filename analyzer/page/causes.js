@@ -3,41 +3,60 @@ import { byId, make, fill, number } from './dom.js';
 import { palette } from './palette.js';
 import { bytesText, timeText, shareText } from './units.js';
 
-const CAUSES = {
-	fragmentation: 'fragmentation', limit: 'the pool has reached its limit', retention: 'memory that is kept from step to step',
-	capacity: 'the device is too small for this', pool: 'pools keep what they do not use', unknown: 'the cause cannot be told',
-};
+const OCCASIONS = { failure: 'Out of memory', killed: 'It did not end in order', 'near-full': 'Nearly full', growing: 'Growing' };
+const FEW = 3; /* remedies that are not folded */
 
 function instantText(at) {
 	return timeText(at.time_ns) + (at.phase ? ` in ${at.phase.slice(0, 80)}` : '') + (at.step !== null && at.step !== undefined ? ` of step ${at.step}` : '');
 }
 
-/* The words of `report`, without what the heading says already. */
+/* The words of `report` on the latest verdict, without what the heading says already. */
 function wordsOf(device) {
 	const lines = device.words.map((line) => line.replace(/ *cause: [A-Z -]+$/, '')).filter((line) => line);
-	const asked = `: ${bytesText(device.last_oom.requested_bytes)} asked`;
+	const asked = `: ${bytesText(device.verdicts[0].requested_bytes || 0)} asked`;
 
-	if (lines.length && lines[0].startsWith('OUT OF MEMORY') && lines[0].includes(asked))
+	if (lines.length && lines[0].includes(asked))
 		lines[0] = '  ' + lines[0].slice(lines[0].lastIndexOf(asked) + 2);
 	return lines.join('\n');
 }
 
-function causeOf(device, view) {
-	const oom = device.last_oom;
-	const mark = device.marks.find((one) => one.name === 'oom' && one.time_ns === oom.at.time_ns);
+function linksOf(device, verdict, view) {
+	const mark = device.marks.find((one) => one.name === 'oom' && one.time_ns === verdict.time_ns);
 	const links = make('p', { class: 'links' });
 
-	if (mark) {
+	if (mark)
 		links.append(make('a', { href: view.link({ at: mark.change, from: null, to: null }) }, 'Show the instant'),
 			make('a', { href: view.link({ at: mark.change, flame: 'live' }) + '&go=map-section' }, 'Address space there'),
 			make('a', { href: view.link({ at: mark.change, flame: 'live' }) + '&go=flame-section' }, 'Who had it'));
-		if (device.retained.growing)
-			links.append(make('a', { href: view.link({ flame: 'retained' }) + '&go=flame-section' }, 'What is kept'));
+	if (device.retained.growing)
+		links.append(make('a', { href: view.link({ flame: 'retained' }) + '&go=flame-section' }, 'What is kept'));
+	return links;
+}
+
+function headingOf(verdict) {
+	const heading = make('h3', null, `${verdict.verdict[0].toUpperCase() + verdict.verdict.slice(1)}: `);
+
+	if (verdict.requested_bytes === null)
+		heading.append(`${OCCASIONS[verdict.occasion].toLowerCase()} at ${instantText(verdict.at)}`);
+	else
+		heading.append(number(verdict.requested_bytes, bytesText(verdict.requested_bytes), 'verdict.requested_bytes'), ` asked at ${instantText(verdict.at)}`);
+	return heading;
+}
+
+/* The latest verdict in the words of `report`; earlier ones by what they are about and what helps. */
+function verdictOf(device, verdict, i, view) {
+	const article = make('article', { class: 'cause' }, headingOf(verdict));
+	const about = verdict.evidence.about;
+
+	if (!i) {
+		article.append(make('pre', null, wordsOf(device)));
+	} else {
+		if (about)
+			article.append(make('p', { class: 'calm' }, about.site));
+		article.append(make('ul', null, ...verdict.remedies.slice(0, FEW).map((remedy) => make('li', null, remedy.text))));
 	}
-	return make('article', { class: 'cause' },
-		make('h3', null, `${CAUSES[oom.cause] ? oom.cause[0].toUpperCase() + oom.cause.slice(1) : oom.cause}: `,
-			number(oom.requested_bytes, bytesText(oom.requested_bytes), 'last_oom.requested_bytes'), ` asked at ${instantText(oom.at)}`),
-		make('pre', null, wordsOf(device)), links);
+	article.append(linksOf(device, verdict, view));
+	return article;
 }
 
 /* What is in use but not recorded: in its parts, if NVML told. */
@@ -87,11 +106,10 @@ function whereOf(device) {
 export function showCauses(device, view) {
 	const parts = [];
 
-	if (device.last_oom)
-		parts.push(causeOf(device, view));
-	else
+	device.verdicts.forEach((verdict, i) => parts.push(verdictOf(device, verdict, i, view)));
+	if (!parts.length)
 		parts.push(make('p', { class: 'calm' }, device.failed_allocs ? 'It did not run out of memory: what failed was tried again with success.' : 'It did not run out of memory.'));
 	parts.push(...whereOf(device));
-	byId('why-title').textContent = device.last_oom ? 'Out of memory' : 'Memory was enough';
+	byId('why-title').textContent = device.verdicts.length ? OCCASIONS[device.verdicts[0].occasion] : 'Memory was enough';
 	fill(byId('causes'), ...parts);
 }

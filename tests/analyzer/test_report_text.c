@@ -242,14 +242,32 @@ static void test_recovered_requests_are_said_to_be_no_out_of_memory(void **state
 	assert_recovered(2, "RECOVERED     2 requests failed and were served when asked again");
 }
 
-static void test_device_without_failures_has_nothing_to_say(void **state)
+static void test_run_without_failures_is_judged_if_it_was_killed_full_or_growing(void **state)
+{
+	struct story_rig rig;
+
+	(void)state;
+	setup(&rig, 0);
+	make_holes(&rig.script);
+	assert_failures(&rig, WORDS("GROWING at 9.00 us in step 3", "cause: RETENTION",
+				    "train+0x200", "remedy"));
+	setup(&rig, 0);
+	rig.trace.is_cut = true;
+	script_alloc(&rig.script, VS_MEMORY_DEVICE, BASE, 100 * MIB);
+	assert_failures(&rig, WORDS("DID NOT END IN ORDER", "cause: UNKNOWN", "host"));
+	setup(&rig, 0);
+	script_alloc(&rig.script, VS_MEMORY_DEVICE, BASE, 900 * MIB);
+	assert_failures(&rig, WORDS("NEARLY FULL", "cause: CAPACITY", "train+0x100"));
+}
+
+static void test_device_that_has_enough_has_nothing_to_say(void **state)
 {
 	struct vs_device_state then;
 	struct story_rig rig;
 
 	(void)state;
 	setup(&rig, 0);
-	make_holes(&rig.script);
+	script_alloc(&rig.script, VS_MEMORY_DEVICE, BASE, 400 * MIB);
 	story_rig_open_text(&rig);
 	story_rig_look(&rig, &then);
 	assert_int_equal(vs_report_text_put_failures(&rig.story, &then), 0);
@@ -634,7 +652,9 @@ int main(void)
 		cmocka_unit_test(test_each_cause_has_its_sentence),
 		cmocka_unit_test(test_repeats_and_other_sites_are_told_below),
 		cmocka_unit_test(test_recovered_requests_are_said_to_be_no_out_of_memory),
-		cmocka_unit_test(test_device_without_failures_has_nothing_to_say),
+		cmocka_unit_test(
+			test_run_without_failures_is_judged_if_it_was_killed_full_or_growing),
+		cmocka_unit_test(test_device_that_has_enough_has_nothing_to_say),
 		cmocka_unit_test(test_where_names_its_instant),
 		cmocka_unit_test(test_where_is_left_out_when_it_would_not_add_up),
 		cmocka_unit_test(test_parts_of_where_add_up_however_they_are_rounded),

@@ -272,6 +272,8 @@ case_report_begins_with_the_cause() {
 	"$VERDICT_TRACES" .
 	v report --no-index fragmentation.vscope
 	v report --no-index unmarked.vscope
+	v report --no-index killed.vscope
+	v report --no-index --at peak capacity.vscope
 }
 
 case_frag() {

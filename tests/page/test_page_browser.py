@@ -110,15 +110,17 @@ class PageInBrowser(unittest.TestCase):
         self.open("story")
         device = tell("report", self.path("story"))["devices"][0]
         self.check_instant(tell("map", self.path("story"))["devices"][0], device)
-        self.assertEqual(self.number("last_oom.requested_bytes"), device["last_oom"]["requested_bytes"])
+        verdict = device["verdicts"][0]
+        self.assertEqual(self.number("verdict.requested_bytes"), verdict["requested_bytes"])
         where = device["where"]
         outside = ["outside_bytes"] if where["context_bytes"] is None else [
             "context_bytes", "other_process_bytes", "unknown_holder_bytes", "unexplained_bytes"]
-        for key in ["live_bytes", "hole_bytes", "cached_bytes", "not_taken_bytes", *outside]:
+        for key in ["live_bytes", "rounding_bytes", "hole_bytes", "cached_bytes", "not_taken_bytes", *outside]:
             self.assertEqual(self.number(f"where.{key}") or 0, where[key] or 0, key)
         self.assertEqual(self.number("events"), 416)
         text = self.browser.run("return document.getElementById('causes').innerText")
-        self.assertIn(device["last_oom"]["cause"].lower(), text.lower())
+        self.assertIn(verdict["verdict"], text.lower())
+        self.assertIn(verdict["remedies"][0]["text"][:40], text)
 
     def test_peak_button_goes_to_the_peak(self):
         self.open("all")
