@@ -226,9 +226,12 @@ void vs_report_text_put_pools(struct vs_story *story, const struct vs_device_sta
 			vs_text_add(&line, ", %s of it in %" PRIu64 " hole%s",
 				    vs_units_put_bytes(c, pool->holes.total_bytes),
 				    pool->holes.nr_holes, pool->holes.nr_holes == 1 ? "" : "s");
+		/* TensorFlow's gives back nothing to others. */
 		if (pool->releasable_bytes)
-			vs_text_add(&line, ", %s could be given back",
-				    vs_units_put_bytes(a, pool->releasable_bytes));
+			vs_text_add(&line, ", %s %s", vs_units_put_bytes(a, pool->releasable_bytes),
+				    strncmp(pool->pool->name, "TensorFlow", 10)
+					    ? "could be given back"
+					    : "in segments without a block");
 		/* Less than a hundredth is not worth a word. */
 		if (pool->slack_bytes && pool->slack_bytes >= pool->block_bytes / 100)
 			vs_text_add(&line, ", %s more than asked for",
@@ -373,7 +376,7 @@ static void put_derived(struct vs_story *story)
 		return;
 	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
 	vs_text_add(&line,
-		    "steps are derived: requests repeat after %s, %.0f %% of them alike; "
+		    "steps are derived: requests repeat after %s; %.0f %% sure; "
 		    "vramscope.step() marks them",
 		    vs_units_put_number(number, measure->period, story->options->ascii),
 		    measure->confidence * 100);

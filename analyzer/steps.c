@@ -6,6 +6,9 @@
 #define NR_LATEST (1u << 16)
 
 /* Shares: at least so many requests have to be as they were a step before. */
+/* What nobody marked is never certain: of programs made by chance, one in a hundred is misread. */
+#define MOST_SURE 0.99
+
 #define LEAST_EQUAL 0.6
 
 /* A shorter lag that is nearly as good is the step, the longer one several. */
@@ -188,18 +191,33 @@ void vs_steps_finder_fini(struct vs_steps_finder *finder)
 
 /* ---- The step ------------------------------------------------------------------------------- */
 
+/* Of requests that are the same one lag before: those since the lag was chosen; soon after that, of
+ * the latter half of all, as far as they are still known. */
+static double get_share(const struct vs_steps_sequence *sequence, uint64_t nr_requests, size_t i)
+{
+	uint64_t nr = nr_requests - sequence->chosen_at, nr_equal = 0, known, number;
+	uint32_t lag = sequence->lags[i];
+
+	if (nr >= sequence->chosen_at / 2)
+		return (double)sequence->nr_equal[i] / (double)nr;
+	known = nr_requests < VS_STEPS_RING ? nr_requests : VS_STEPS_RING;
+	nr = nr_requests / 2 < known - lag ? nr_requests / 2 : known - lag;
+	for (number = nr_requests - nr; number < nr_requests; number++)
+		nr_equal += get_key(sequence, number) == get_key(sequence, number - lag);
+	return nr ? (double)nr_equal / (double)nr : 0;
+}
+
 /* The shortest lag that is nearly the best; its share of equal requests, or 0. */
 static double find_lag(const struct vs_steps_sequence *sequence, uint64_t nr_requests,
 		       uint32_t *lag)
 {
-	uint64_t nr = nr_requests - sequence->chosen_at;
 	double shares[VS_STEPS_LAGS], best = 0, found = 0;
 	size_t i;
 
-	if (!nr || nr_requests < 16)
+	if (nr_requests < 16)
 		return 0;
 	for (i = 0; i < sequence->nr_lags; i++) {
-		shares[i] = (double)sequence->nr_equal[i] / (double)nr;
+		shares[i] = get_share(sequence, nr_requests, i);
 		if (shares[i] > best)
 			best = shares[i];
 	}
@@ -231,14 +249,28 @@ static void sort_requests(const struct vs_steps_sequence *sequence, uint64_t fro
 	qsort(sorted, lag, sizeof(sorted[0]), compare_places);
 }
 
-/* Between steps little is live: a tenth of the way up, at most, in the repetition from there on. */
-static uint64_t get_low(const struct vs_steps_finder *finder, uint64_t from, uint32_t lag)
+/*
+ * Live bytes before the i-th request of a repetition, without what the repetition keeps: of several
+ * steps in one, the later would not seem to begin with little.
+ */
+static int64_t get_live(const struct vs_steps_finder *finder, uint64_t from, uint32_t lag,
+			uint32_t i)
 {
-	uint64_t least = UINT64_MAX, most = 0;
+	int64_t first = (int64_t)finder->live[from % VS_STEPS_RING];
+	int64_t kept = (int64_t)finder->live[(from + lag) % VS_STEPS_RING] - first;
+
+	return (int64_t)finder->live[(from + i) % VS_STEPS_RING] -
+	       (int64_t)((double)kept * i / lag);
+}
+
+/* Between steps little is live: a tenth of the way up, at most, in the repetition from there on. */
+static int64_t get_low(const struct vs_steps_finder *finder, uint64_t from, uint32_t lag)
+{
+	int64_t least = INT64_MAX, most = INT64_MIN;
 	uint32_t i;
 
 	for (i = 0; i < lag; i++) {
-		uint64_t live = finder->live[(from + i) % VS_STEPS_RING];
+		int64_t live = get_live(finder, from, lag, i);
 
 		least = live < least ? live : least;
 		most = live > most ? live : most;
@@ -280,12 +312,12 @@ static size_t find_key(const uint64_t *sorted, uint32_t lag, uint32_t key)
 
 /* How often a key comes in a repetition, always when little is live and evenly; 0: it does not. */
 static size_t count_beginnings(const struct vs_steps_finder *finder, const uint64_t *sorted,
-			       uint64_t from, uint32_t lag, uint32_t key, uint64_t low)
+			       uint64_t from, uint32_t lag, uint32_t key, int64_t low)
 {
 	size_t at = find_key(sorted, lag, key), nr;
 
 	for (nr = 0; at + nr < lag && sorted[at + nr] >> 32 == key; nr++)
-		if (finder->live[(from + (uint32_t)sorted[at + nr]) % VS_STEPS_RING] > low)
+		if (get_live(finder, from, lag, (uint32_t)sorted[at + nr]) > low)
 			return 0;
 	return nr && is_even(sorted + at, nr, lag) ? nr : 0;
 }
@@ -298,16 +330,17 @@ static size_t count_beginnings(const struct vs_steps_finder *finder, const uint6
 static size_t find_beginning(const struct vs_steps_finder *finder,
 			     const struct vs_steps_sequence *sequence, uint32_t lag, uint32_t *key)
 {
-	uint64_t from = finder->nr_requests - 2 * (uint64_t)lag, before = from - lag, least = 0;
+	uint64_t from = finder->nr_requests - 2 * (uint64_t)lag, before = from - lag;
 	uint64_t *sorted = finder->sorted, *others = finder->sorted + lag;
-	uint64_t low = get_low(finder, from, lag), low_before = get_low(finder, before, lag);
+	int64_t low = get_low(finder, from, lag), low_before = get_low(finder, before, lag);
+	int64_t least = 0;
 	size_t most = 0, nr;
 	uint32_t i;
 
 	sort_requests(sequence, from, lag, sorted);
 	sort_requests(sequence, before, lag, others);
 	for (i = 0; i < lag; i++) {
-		uint64_t live = finder->live[(from + i) % VS_STEPS_RING];
+		int64_t live = get_live(finder, from, lag, i);
 		uint32_t each = get_key(sequence, from + i);
 
 		/* Each key once, where it comes first. */
@@ -330,7 +363,8 @@ void vs_steps_finder_get(const struct vs_steps_finder *finder, struct vs_steps *
 	uint32_t lag = 0, plain_lag = 0;
 	double share = find_lag(&finder->sized, finder->nr_requests, &lag);
 	double plain = find_lag(&finder->plain, finder->nr_requests, &plain_lag);
-	size_t nr;
+	size_t nr, nr_plain;
+	uint32_t key;
 
 	memset(steps, 0, sizeof(*steps));
 	/* That one site asks again and again is no rhythm. */
@@ -346,6 +380,17 @@ void vs_steps_finder_get(const struct vs_steps_finder *finder, struct vs_steps *
 	    finder->freed[(finder->nr_requests - 1 - lag) % VS_STEPS_RING])
 		return;
 	nr = find_beginning(finder, sequence, lag, &steps->key);
+	steps->is_key_sized = sequence == &finder->sized;
+	/* Batches of two sizes in turn: what each begins with is the same site, not the same size.
+	 */
+	if (steps->is_key_sized) {
+		nr_plain = find_beginning(finder, &finder->plain, lag, &key);
+		if (nr_plain && nr_plain >= nr) {
+			steps->is_key_sized = false;
+			steps->key = key;
+			nr = nr_plain;
+		}
+	}
 	if (!nr)
 		return;
 	steps->is_found = true;
@@ -390,9 +435,17 @@ struct divider {
 	const struct vs_steps *steps;
 	struct vs_measure_retained *retained;
 	uint64_t nr_requests;
-	uint64_t begun_at; /* request with which the latest step began */
+	uint64_t first_at; /* request with which the first step began */
+	uint64_t begun_at; /* the latest */
+	uint64_t nr_even;  /* requests of steps that are about as long as they should be */
 	bool has_begun;
 };
+
+/* Half to one and a half of a period. */
+static bool is_even_step(const struct vs_steps *steps, uint64_t nr_requests)
+{
+	return nr_requests * 2 >= steps->period && nr_requests * 2 <= (uint64_t)steps->period * 3;
+}
 
 static int divide(struct vs_observer *observer, const struct vs_replay *replay,
 		  const struct vs_record *record)
@@ -403,13 +456,17 @@ static int divide(struct vs_observer *observer, const struct vs_replay *replay,
 	uint32_t key;
 
 	if (!replay->is_in_window ||
-	    !vs_steps_read(replay, record, steps->has_blocks, steps->is_sized, &key))
+	    !vs_steps_read(replay, record, steps->has_blocks, steps->is_key_sized, &key))
 		return 0;
 	number = divider->nr_requests++;
 	/* The same request once more within half a step begins none. */
 	if (key != steps->key ||
 	    (divider->has_begun && (number - divider->begun_at) * 2 < steps->period))
 		return 0;
+	if (!divider->has_begun)
+		divider->first_at = number;
+	else if (is_even_step(steps, number - divider->begun_at))
+		divider->nr_even += number - divider->begun_at;
 	divider->has_begun = true;
 	divider->begun_at = number;
 	return vs_measure_retained_add_boundary(divider->retained, replay, record->time_ns);
@@ -422,6 +479,23 @@ static int forward_change(struct vs_observer *observer, const struct vs_replay *
 	struct vs_observer *inner = &divider->retained->observer;
 
 	return inner->on_change(inner, replay, change);
+}
+
+/* How sure these steps are: requests that are alike, and that are in steps of an even length. */
+static double get_confidence(const struct divider *divider)
+{
+	uint64_t last = divider->nr_requests - divider->begun_at, nr;
+	double confidence;
+
+	nr = divider->nr_requests - divider->first_at;
+	/* One request again and again is a rhythm only if there is nothing else. */
+	if (divider->steps->period == 1)
+		nr = divider->nr_requests;
+	/* The last one may be cut short. */
+	if (last * 2 <= (uint64_t)divider->steps->period * 3)
+		nr -= last;
+	confidence = nr ? divider->steps->confidence * (double)divider->nr_even / (double)nr : 0;
+	return confidence < MOST_SURE ? confidence : MOST_SURE;
 }
 
 static int measure_again(struct vs_analysis *analysis, const struct vs_steps *steps)
@@ -438,11 +512,11 @@ static int measure_again(struct vs_analysis *analysis, const struct vs_steps *st
 		return -VS_ERR_NO_MEMORY;
 	vs_measure_retained_init(retained, VS_BOUNDARY_DERIVED, 0, 0);
 	retained->period = steps->period;
-	retained->confidence = steps->confidence;
 	err = vs_analysis_observe(analysis, &divider.observer, &replay);
 	if (!err)
 		vs_replay_destroy(replay);
-	if (!err && retained->nr_passed >= VS_STEPS_LEAST) {
+	retained->confidence = get_confidence(&divider);
+	if (!err && retained->nr_passed >= VS_STEPS_LEAST && retained->confidence >= LEAST_EQUAL) {
 		vs_measure_retained_fini(&analysis->retained);
 		analysis->retained = *retained;
 	} else {

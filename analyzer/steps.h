@@ -41,10 +41,11 @@ struct vs_steps_finder {
 /* What was found. */
 struct vs_steps {
 	bool is_found;
-	bool is_sized;     /* the beginning of a step has a size, too */
+	bool is_key_sized; /* `key` is of site and size, not of the site alone */
+	bool is_sized;     /* the rhythm is one of sites and sizes */
 	uint32_t key;      /* of its beginning */
 	uint64_t period;   /* requests from one to the next, about */
-	double confidence; /* share of requests that are the same one step before, 0 to 1 */
+	double confidence; /* share of requests that are the same one repetition before, 0 to 1 */
 	bool has_blocks;
 };
 
