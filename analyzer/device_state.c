@@ -49,6 +49,38 @@ static int find_after(struct vs_device_state *state, const struct vs_source *sou
 	return got == -VS_ERR_NO_MEMORY ? got : 0;
 }
 
+/* Of what it asked for, it gave back one part of so many, or less. */
+#define GIVEN_PART 4
+
+/* A model that is loaded grows as a leak does, as long as there is no step to tell them apart. */
+static bool is_start(const struct vs_analysis *analysis, const struct vs_replay_device *device)
+{
+	uint64_t taken = 0, alive = 0;
+	size_t i;
+
+	if (analysis->retained.unit != VS_BOUNDARY_INTERVALS)
+		return false;
+	for (i = 0; i < analysis->replay->nr_accounts; i++) {
+		const struct vs_account *account = analysis->replay->accounts[i];
+
+		if (account->device != device)
+			continue;
+		taken += vs_measure_sites_get(&analysis->sites, account)->nr_allocs;
+		alive += account->live_count;
+	}
+	return taken <= alive || taken - alive <= taken / GIVEN_PART;
+}
+
+int vs_device_state_sum_retained(struct vs_retained *retained, const struct vs_analysis *analysis,
+				 const struct vs_replay_device *device)
+{
+	int err = vs_measure_retained_sum(retained, &analysis->retained, analysis->replay, device);
+
+	if (!err)
+		retained->is_start = is_start(analysis, device);
+	return err;
+}
+
 /* The device at state->at. */
 static int look(struct vs_device_state *state, const struct vs_analysis *analysis)
 {
@@ -64,8 +96,7 @@ static int look(struct vs_device_state *state, const struct vs_analysis *analysi
 	else
 		state->map.device = state->device;
 	if (!err)
-		err = vs_measure_retained_sum(&state->retained, &analysis->retained,
-					      analysis->replay, state->device);
+		err = vs_device_state_sum_retained(&state->retained, analysis, state->device);
 	if (err)
 		vs_device_state_fini(state);
 	else

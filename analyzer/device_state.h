@@ -24,6 +24,11 @@ struct vs_device_state {
 	struct vs_why why;
 };
 
+/* What a device keeps, of the whole trace; the caller's to fini. */
+VS_MUST_CHECK int vs_device_state_sum_retained(struct vs_retained *retained,
+					       const struct vs_analysis *analysis,
+					       const struct vs_replay_device *device);
+
 VS_MUST_CHECK int vs_device_state_init(struct vs_device_state *state,
 				       const struct vs_analysis *analysis,
 				       const struct vs_replay_device *device, enum vs_at at,

@@ -120,6 +120,18 @@ bool vs_framework_has_setting(const struct vs_story *story, const char *name, co
 	return false;
 }
 
+bool vs_framework_has_fact(const struct vs_story *story, const char *begin, const char *word)
+{
+	const struct vs_definitions *definitions = &story->analysis.replay->definitions;
+	size_t i;
+
+	for (i = 0; i < definitions->nr_facts; i++)
+		if (!strncmp(definitions->facts[i].key, begin, strlen(begin)) &&
+		    strstr(definitions->facts[i].value, word))
+			return true;
+	return false;
+}
+
 bool vs_framework_has_code(const struct vs_story *story, const char *path)
 {
 	const struct vs_definitions *definitions = &story->analysis.replay->definitions;

@@ -27,6 +27,9 @@ enum vs_framework vs_framework_find(const struct vs_story *story,
 /* Whether a variable was set, and to something with this word in it (NULL: to anything). */
 bool vs_framework_has_setting(const struct vs_story *story, const char *name, const char *word);
 
+/* Whether a fact whose name begins so has this word in it. */
+bool vs_framework_has_fact(const struct vs_story *story, const char *begin, const char *word);
+
 /* Whether code of a file whose path has this in it led to an allocation. */
 bool vs_framework_has_code(const struct vs_story *story, const char *path);
 

@@ -109,6 +109,8 @@ struct vs_retained {
 	struct vs_retained_site *sites; /* growing ones first, by rate; then by last_bytes */
 	size_t nr_sites;
 	size_t nr_growing;
+	bool is_start; /* of a program that has only taken memory so far: no leak is proved by that
+			  (vs_device_state_sum_retained) */
 };
 
 /* After the end of the replay. */

@@ -12,6 +12,8 @@
 #define NONE       VS_FRAMEWORK_NONE
 #define ANY        (NONE | TORCH | TENSORFLOW | JAX)
 
+#define NAME_COLUMNS 72 /* of a place or a pool */
+
 #define FRAGMENTATION (1u << VS_WHY_FRAGMENTATION)
 #define CAPACITY      (1u << VS_WHY_CAPACITY)
 #define RETENTION     (1u << VS_WHY_RETENTION)
@@ -104,13 +106,19 @@ static bool can_empty_cache(const struct vs_remedy_facts *facts)
 
 static bool has_holder_holes(const struct vs_remedy_facts *facts)
 {
-	return facts->holder_holes;
+	return facts->holder_holes && !facts->is_tensorflow_holder;
 }
 
 static bool is_other_holder(const struct vs_remedy_facts *facts)
 {
 	return facts->holder && !facts->is_torch_holder && !facts->is_driver_holder &&
-	       !facts->holder_holes;
+	       !facts->is_tensorflow_holder && !facts->holder_holes;
+}
+
+/* It gives nothing back, whatever is free in it: only less taken is less held. */
+static bool is_tensorflow_holder(const struct vs_remedy_facts *facts)
+{
+	return facts->is_tensorflow_holder;
 }
 
 static bool has_graph_pools(const struct vs_remedy_facts *facts)
@@ -126,6 +134,22 @@ static bool has_limit(const struct vs_remedy_facts *facts)
 static bool has_no_limit(const struct vs_remedy_facts *facts)
 {
 	return !facts->limit_size;
+}
+
+/* More of the card would not be much more: less has to do. */
+static bool is_nearly_all(const struct vs_remedy_facts *facts)
+{
+	return facts->limit_size && facts->why->room < facts->limit_size / 4;
+}
+
+static bool has_no_policy(const struct vs_remedy_facts *facts)
+{
+	return !facts->has_mixed_policy;
+}
+
+static bool has_data_pipeline(const struct vs_remedy_facts *facts)
+{
+	return facts->has_data_pipeline;
 }
 
 static bool can_grow(const struct vs_remedy_facts *facts)
@@ -189,16 +213,16 @@ static const struct row {
 } rows[] = {
 	/* Retention. */
 	{"keep-numbers", RETENTION, TORCH, NULL,
-	 "keep loss.item(), or tensor.detach().cpu(), not the tensor, at {site}"},
+	 "keep loss.item(), or tensor.detach().cpu(), not the tensor that comes from {site}"},
 	{"no-grad", RETENTION, TORCH, has_forward_growth,
 	 "if nobody calls backward() there, put it under torch.no_grad(): then no graph is kept"},
 	{"keep-numbers", RETENTION, TENSORFLOW, NULL,
-	 "keep float(loss) or .numpy(), not the tensor, at {site}"},
+	 "keep float(loss) or .numpy(), not the tensor that comes from {site}"},
 	{"function", RETENTION, TENSORFLOW, has_no_function,
 	 "put the step into one tf.function, made once and outside the loop: it keeps no tensors of "
 	 "its own between calls"},
 	{"keep-numbers", RETENTION, JAX, NULL,
-	 "keep float(loss) or jax.device_get(x), not the array, at {site}"},
+	 "keep float(loss) or jax.device_get(x), not the array that comes from {site}"},
 	{"free", RETENTION, NONE, NULL,
 	 "free in every step what {site} takes, or keep it on the host: cudaMemcpy, then cudaFree"},
 
@@ -206,6 +230,8 @@ static const struct row {
 	{"move-pins", FRAGMENTATION, TORCH, NULL,
 	 "do not keep on the card what {site} keeps: .item(), .cpu(), or one buffer made before the "
 	 "first step"},
+	{"move-pins", FRAGMENTATION, TENSORFLOW | JAX, NULL,
+	 "do not keep on the card what {site} keeps: copy it to the host (.numpy())"},
 	{"expandable-segments", FRAGMENTATION, TORCH, can_expand,
 	 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: pages instead of segments, so that no "
 	 "block pins more than 2 MiB around it"},
@@ -216,8 +242,6 @@ static const struct row {
 	 "like this one"},
 	{"async-allocator", FRAGMENTATION, TENSORFLOW, is_not_async,
 	 "TF_GPU_ALLOCATOR=cuda_malloc_async: the driver's pools move pages, not blocks"},
-	{"move-pins", FRAGMENTATION, TENSORFLOW | JAX, NULL,
-	 "do not keep on the card what {site} keeps: copy it to the host (.numpy())"},
 	{"move-pins", FRAGMENTATION, NONE, NULL,
 	 "take what lives long, at {site}, from a pool of its own, or before everything else"},
 
@@ -227,6 +251,11 @@ static const struct row {
 	{"trim", POOL, ANY, is_driver_holder,
 	 "cudaMemPoolTrimTo, or a lower cudaMemPoolAttrReleaseThreshold: pool {holder} gives back "
 	 "{unused}"},
+	{"logical-limit", POOL, ANY, is_tensorflow_holder,
+	 "TensorFlow's allocator gives nothing back to others: let it take less, by a memory_limit "
+	 "(tf.config.set_logical_device_configuration); {spare} in it are not used"},
+	{"smaller-peak", POOL, ANY, is_tensorflow_holder,
+	 "or need less at once at {site}: that is what it grew for"},
 	{"share-graph-pool", POOL, TORCH, has_graph_pools,
 	 "let graphs share one pool: torch.cuda.graph(graph, pool=first.pool())"},
 	{"share-pool", POOL, ANY, has_holder_holes,
@@ -243,8 +272,9 @@ static const struct row {
 	 "raise torch.cuda.set_per_process_memory_fraction, or leave it out: the card has {room} "
 	 "left"},
 	{"raise-limit", LIMIT, TENSORFLOW, NULL,
-	 "raise memory_limit of the logical device, or use memory growth instead: the card has "
-	 "{room} left"},
+	 "raise memory_limit of the logical device; where none is set, lower "
+	 "TF_DEVICE_MIN_SYS_MEMORY_IN_MB: the card has {room} left"},
+	{"smaller-batch", LIMIT, TENSORFLOW, is_nearly_all, "or a smaller batch: that is not much"},
 	{"raise-limit", LIMIT, JAX, has_no_fraction,
 	 "XLA_PYTHON_CLIENT_MEM_FRACTION=.95: it takes three quarters of the card unless told, and "
 	 "{room} are left"},
@@ -256,7 +286,7 @@ static const struct row {
 	 "TF_FORCE_GPU_ALLOW_GROWTH=true, or tf.config.experimental.set_memory_growth: it takes "
 	 "what it needs, {grabbed} less now"},
 	{"logical-limit", PREALLOCATION, TENSORFLOW, NULL,
-	 "or a limit: tf.config.set_logical_device_configuration with memory_limit"},
+	 "or a (lower) limit: tf.config.set_logical_device_configuration with memory_limit"},
 	{"grow", PREALLOCATION, JAX, can_grow_jax,
 	 "XLA_PYTHON_CLIENT_PREALLOCATE=false: it takes what it needs, {grabbed} less now"},
 	{"smaller-fraction", PREALLOCATION, JAX, can_grow_jax,
@@ -286,9 +316,9 @@ static const struct row {
 	{"smaller-pieces", CAPACITY, TORCH, is_no_training,
 	 "less at once at {site}, which has most"},
 	{"smaller-batch", CAPACITY, TENSORFLOW | JAX, can_shrink_batch, "a smaller batch"},
-	{"mixed-precision", CAPACITY, TENSORFLOW, NULL,
+	{"mixed-precision", CAPACITY, TENSORFLOW, has_no_policy,
 	 "mixed precision: tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")"},
-	{"prefetch-less", CAPACITY, TENSORFLOW, NULL,
+	{"prefetch-less", CAPACITY, TENSORFLOW, has_data_pipeline,
 	 "fewer batches in flight: a smaller prefetch() at the end of the tf.data pipeline"},
 	{"mixed-precision", CAPACITY, JAX, NULL, "bfloat16 instead of float32"},
 	{"rematerialize", CAPACITY, JAX, NULL,
@@ -314,7 +344,7 @@ static void put_name(char *out, size_t size, const char *name)
 {
 	struct vs_text_line line = {0};
 
-	vs_text_add_name(&line, name, VS_TEXT_NAME_COLUMNS);
+	vs_text_add_name(&line, name, NAME_COLUMNS);
 	snprintf(out, size, "%.*s", (int)(size - 1), line.bytes);
 }
 
@@ -327,6 +357,7 @@ static bool put_word(char *out, size_t size, const char *word, const struct vs_r
 		uint64_t bytes;
 	} sizes[] = {
 		{"unused", why->releasable_bytes},
+		{"spare", why->guesses[VS_WHY_POOL].gives},
 		{"holes", facts->holder_holes},
 		{"limit", facts->limit_size},
 		{"grabbed", why->grabbed_bytes},
@@ -421,7 +452,8 @@ static void read_settings(struct vs_remedy_facts *facts, const struct vs_story *
 	facts->is_async |= vs_framework_has_setting(story, "TF_GPU_ALLOCATOR", "cuda_malloc_async");
 	facts->is_growing_pool =
 		vs_framework_has_setting(story, "TF_FORCE_GPU_ALLOW_GROWTH", "true") ||
-		vs_framework_has_setting(story, "TF_FORCE_GPU_ALLOW_GROWTH", "1");
+		vs_framework_has_setting(story, "TF_FORCE_GPU_ALLOW_GROWTH", "1") ||
+		vs_framework_has_fact(story, "tensorflow.pool.", "taken as they are needed");
 	facts->is_not_preallocating =
 		vs_framework_has_setting(story, "XLA_PYTHON_CLIENT_PREALLOCATE", "false") ||
 		vs_framework_has_setting(story, "XLA_PYTHON_CLIENT_PREALLOCATE", "0") ||
@@ -431,6 +463,9 @@ static void read_settings(struct vs_remedy_facts *facts, const struct vs_story *
 	facts->has_autocast = vs_framework_has_code(story, "torch/amp/");
 	facts->has_checkpoints = vs_framework_has_code(story, "torch/utils/checkpoint.py");
 	facts->has_graph_function = vs_framework_has_code(story, "polymorphic_function");
+	facts->has_mixed_policy = vs_framework_has_code(story, "mixed_precision") ||
+				  vs_framework_has_code(story, "loss_scale_optimizer");
+	facts->has_data_pipeline = vs_framework_has_code(story, "tensorflow/python/data/");
 }
 
 /* Expandable segments can be set by the program itself: then they are there to be seen. */
@@ -459,6 +494,8 @@ static void read_pools(struct vs_remedy_facts *facts, const struct vs_device_sta
 	facts->is_driver_holder = holder->pool->owner == VS_POOL_DRIVER;
 	facts->is_torch_holder = holder->pool->owner == VS_POOL_FRAMEWORK &&
 				 !strncmp(holder->pool->name, "PyTorch", 7);
+	facts->is_tensorflow_holder = holder->pool->owner == VS_POOL_FRAMEWORK &&
+				      !strncmp(holder->pool->name, "TensorFlow", 10);
 }
 
 /* Where in the program a site is, by its frames. */

@@ -30,6 +30,8 @@ struct vs_remedy_facts {
 	bool has_autocast;
 	bool has_checkpoints;
 	bool has_graph_function; /* tf.function */
+	bool has_mixed_policy;   /* of Keras */
+	bool has_data_pipeline;  /* tf.data */
 
 	/* Of what is live, where that is known. */
 	bool is_composed;
@@ -42,6 +44,7 @@ struct vs_remedy_facts {
 	uint64_t holder_holes; /* of `holder`, if it cannot give back anything */
 	bool is_driver_holder; /* `holder` is a pool of the driver */
 	bool is_torch_holder;
+	bool is_tensorflow_holder;
 	bool has_graph_pools;    /* private ones hold memory */
 	bool has_varying_sizes;  /* the site that failed asks for now more, now less */
 	bool has_steps;          /* the program does something again and again */

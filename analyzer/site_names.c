@@ -403,6 +403,27 @@ int vs_site_names_put_short(struct vs_site_names *names, const struct vs_site *s
 	return put_site(names, site, api, out, size, 1);
 }
 
+int vs_site_names_put_place(struct vs_site_names *names, const struct vs_site *site, uint32_t api,
+			    char *out, size_t size)
+{
+	struct python_line line;
+	bool has_link;
+	int err;
+
+	if (!has_special(site, &has_link))
+		return vs_site_names_put_short(names, site, api, out, size);
+	err = collect_python(names, site, has_link, &line);
+	if (err)
+		return err;
+	if (line.nr_frames) {
+		line.step[0] = '\0';
+		line.inside.function = NULL;
+		line.link = NULL;
+	}
+	put_python(&line, out, size, 1);
+	return 0;
+}
+
 const char *vs_site_names_get_notice(const struct vs_site_names *names, size_t i)
 {
 	return vs_symbols_get_notice(names->symbols, i);

@@ -28,6 +28,10 @@ VS_MUST_CHECK int vs_site_names_put(struct vs_site_names *names, const struct vs
 VS_MUST_CHECK int vs_site_names_put_short(struct vs_site_names *names, const struct vs_site *site,
 					  uint32_t api, char *out, size_t size);
 
+/* The same without what a library did there: where in the program one would look. */
+VS_MUST_CHECK int vs_site_names_put_place(struct vs_site_names *names, const struct vs_site *site,
+					  uint32_t api, char *out, size_t size);
+
 /* The functions at a frame of a site, as vs_symbols_resolve. */
 VS_MUST_CHECK int vs_site_names_resolve(struct vs_site_names *names,
 					const struct vs_site_frame *frame, struct vs_symbol *out,

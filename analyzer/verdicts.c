@@ -63,7 +63,7 @@ static enum vs_why_occasion find_occasion(const struct vs_story *story,
 		return VS_WHY_KILLED;
 	if (vs_why_is_near_full(peaks->reserved.bytes, device->total_size))
 		return VS_WHY_NEAR_FULL;
-	if (retained->growth.is_growing && retained->has_forecast)
+	if (retained->growth.is_growing && retained->has_forecast && !retained->is_start)
 		return VS_WHY_GROWING;
 	return VS_WHY_FAILURE;
 }
@@ -74,8 +74,7 @@ static int tell_run(struct vs_story *story, const struct vs_replay_device *devic
 	enum vs_why_occasion occasion;
 	struct vs_device_state state;
 	struct vs_retained retained;
-	int err = vs_measure_retained_sum(&retained, &story->analysis.retained,
-					  story->analysis.replay, device);
+	int err = vs_device_state_sum_retained(&retained, &story->analysis, device);
 
 	if (err)
 		return err;

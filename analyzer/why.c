@@ -47,6 +47,33 @@ static uint64_t get_context(uint64_t total)
 	return total / 8 < LARGEST_CONTEXT ? total / 8 : LARGEST_CONTEXT;
 }
 
+static bool is_growing(const struct vs_retained *retained, const struct vs_account *account)
+{
+	size_t i;
+
+	for (i = 0; i < retained->nr_growing; i++)
+		if (retained->sites[i].account->index == account->index)
+			return true;
+	return false;
+}
+
+/* What growing sites have in the pool: no more can be had there without them. */
+static uint64_t get_kept_in_pool(const struct vs_why *why, const struct vs_address_map *map,
+				 const struct vs_retained *retained)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < map->nr_entries && why->pool && why->kept_bytes; i++) {
+		const struct vs_item *item = map->entries[i].item;
+
+		if (map->entries[i].type == VS_ADDRESS_BLOCK && item->pool == why->pool->pool &&
+		    is_growing(retained, item->account))
+			bytes += item->size;
+	}
+	return bytes < why->kept_bytes ? bytes : why->kept_bytes;
+}
+
 /* Numbers that every occasion has. */
 static void gather(struct vs_why *why, const struct vs_address_map *map,
 		   const struct vs_retained *retained, const struct vs_reconcile *where)
@@ -63,8 +90,9 @@ static void gather(struct vs_why *why, const struct vs_address_map *map,
 		why->outside_bytes = subtract(subtract(why->total_size, why->free_size), taken);
 	else
 		why->outside_bytes = where->outside_bytes + where->driver_rounding;
-	if (retained->growth.is_growing)
+	if (retained->growth.is_growing && !retained->is_start)
 		why->kept_bytes = retained->growth.kept_bytes;
+	why->kept_in_pool = get_kept_in_pool(why, map, retained);
 	if (why->pool) {
 		why->hole_bytes = why->pool->holes.total_bytes;
 		why->largest_hole = vs_hole_set_get_largest(&why->pool->holes);
@@ -192,6 +220,25 @@ static void find_holder(struct vs_why *why, const struct vs_address_map *map,
 			continue;
 		if (pool->holes.total_bytes > (why->holder ? why->holder->holes.total_bytes : 0))
 			why->holder = pool;
+	}
+}
+
+/* Where the holder took what it does not use. */
+static void find_spare(struct vs_why *why, const struct vs_address_map *map)
+{
+	uint64_t unused, most = 0;
+	size_t i;
+
+	for (i = 0; i < map->nr_entries && why->holder; i++) {
+		const struct vs_item *item = map->entries[i].item;
+
+		if (map->entries[i].type != VS_ADDRESS_SEGMENT || item->owner != why->holder->pool)
+			continue;
+		unused = subtract(item->range.size, item->block_bytes);
+		if (unused > most) {
+			most = unused;
+			why->spare = item;
+		}
 	}
 }
 
@@ -325,7 +372,7 @@ static uint64_t get_unexplained(const struct vs_why *why, const struct vs_reconc
 static bool is_leaking(const struct vs_why *why)
 {
 	return why->guesses[VS_WHY_RETENTION].holds && why->pool &&
-	       why->kept_bytes >= why->pool->block_bytes / 2;
+	       why->kept_in_pool >= why->pool->block_bytes / 2;
 }
 
 /* own: what the driver pool that was asked holds besides, in pieces that nobody knows. */
@@ -343,7 +390,8 @@ static void decide(struct vs_why *why, const struct vs_failure_group *group, uin
 	/* What is kept stands between the holes, too: it has to be far more to be the cause itself.
 	 */
 	if (why->kind == VS_WHY_RETENTION && why->guesses[VS_WHY_FRAGMENTATION].holds &&
-	    why->kept_bytes / RETENTION_TIMES < why->guesses[VS_WHY_FRAGMENTATION].gives)
+	    why->guesses[VS_WHY_RETENTION].gives / RETENTION_TIMES <
+		    why->guesses[VS_WHY_FRAGMENTATION].gives)
 		why->kind = VS_WHY_FRAGMENTATION;
 	if (why->guesses[VS_WHY_LIMIT].holds)
 		why->kind = is_leaking(why) ? VS_WHY_RETENTION : VS_WHY_LIMIT;
@@ -357,7 +405,7 @@ void vs_why_judge(struct vs_why *why, const struct vs_failure_group *group,
 		  const struct vs_retained *retained, const struct vs_reconcile *where)
 {
 	uint64_t own, lacking, device_lacks, unexplained, inside, held;
-	bool is_sized, is_limit;
+	bool is_sized, is_limit, is_split;
 
 	memset(why, 0, sizeof(*why));
 	why->occasion = VS_WHY_FAILURE;
@@ -373,6 +421,7 @@ void vs_why_judge(struct vs_why *why, const struct vs_failure_group *group,
 	find_grabbed(why, map, group->pool);
 	own = find_releasable(why, failure->driver_pool, map);
 	find_holder(why, map, group->pool);
+	find_spare(why, map);
 	is_sized = why->total_size;
 	device_lacks = subtract(why->needed, why->room);
 	lacking = subtract(device_lacks, why->releasable_bytes);
@@ -383,12 +432,14 @@ void vs_why_judge(struct vs_why *why, const struct vs_failure_group *group,
 	guess(why, VS_WHY_LIMIT, is_limit ? why->room : 0, why->needed, is_limit);
 	/* A pool that could not grow has to find room in itself. */
 	inside = is_limit || !lacking ? why->requested : lacking;
-	guess(why, VS_WHY_RETENTION, why->kept_bytes, inside, is_sized && (lacking || is_limit));
+	is_split = may_be_fragmented(why, group);
+	guess(why, VS_WHY_RETENTION, lacking && !is_limit ? why->kept_bytes : why->kept_in_pool,
+	      inside, is_sized && (lacking || is_limit || (group->pool && is_split)));
 	if (group->pool && why->requested < inside)
 		inside = why->requested;
 	guess(why, VS_WHY_FRAGMENTATION,
 	      group->pool ? why->usable_bytes : subtract(why->usable_bytes, why->grabbed_bytes),
-	      inside, may_be_fragmented(why, group));
+	      inside, is_split);
 	held += get_kept_holes(why, group, map);
 	guess(why, VS_WHY_POOL, held, device_lacks, is_sized && device_lacks);
 	guess(why, VS_WHY_PREALLOCATION, why->grabbed_bytes, device_lacks,

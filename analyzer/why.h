@@ -64,10 +64,12 @@ struct vs_why {
 	uint64_t grabbed_bytes;     /* unused in segments that are a large part of the device */
 	const struct vs_item *grab; /* the one of these with most unused, or NULL */
 	uint64_t kept_bytes;        /* by growing sites */
+	uint64_t kept_in_pool;      /* of these, in blocks of `pool` */
 	uint64_t outside_bytes;     /* neither ours nor free, if that is known */
 	const struct vs_address_pool
-		*holder;  /* the pool with most that it does not use and could give back, else with
-			     most in holes, but for the one that failed; or NULL */
+		*holder; /* the pool with most that it does not use and could give back, else with
+			    most in holes, but for the one that failed; or NULL */
+	const struct vs_item *spare; /* the segment of `holder` with most unused; NULL: not known */
 	uint64_t lacking; /* needed, less all that is free or could have been given back; POOL:
 			     needed - what the device has left */
 };

@@ -92,6 +92,34 @@ static const struct vs_account *get_account(const struct vs_story *story,
 	return then ? story->analysis.replay->accounts[then->index] : NULL;
 }
 
+/* Who has most in the blocks of a pool. */
+static int find_largest_in(struct vs_why_details *details, struct vs_story *story,
+			   const struct vs_replay_pool *pool)
+{
+	const struct vs_address_map *map = &details->state->map;
+	const struct vs_item **blocks = calloc(map->nr_entries + 1, sizeof(*blocks));
+	struct vs_address_neighbour *groups = NULL;
+	size_t nr = 0, nr_groups = 0, i;
+	uint64_t most = 0;
+	int err;
+
+	if (!blocks)
+		return -VS_ERR_NO_MEMORY;
+	for (i = 0; i < map->nr_entries; i++)
+		if (map->entries[i].type == VS_ADDRESS_BLOCK && map->entries[i].item->pool == pool)
+			blocks[nr++] = map->entries[i].item;
+	err = vs_address_map_group(blocks, nr, &groups, &nr_groups);
+	for (i = 0; i < nr_groups && !err; i++) {
+		if (groups[i].bytes <= most)
+			continue;
+		most = groups[i].bytes;
+		details->account = get_account(story, groups[i].account);
+	}
+	free(groups);
+	free(blocks);
+	return err;
+}
+
 static int find_largest(struct vs_why_details *details, struct vs_story *story)
 {
 	const struct vs_device_state *state = details->state;
@@ -128,6 +156,12 @@ static int find_account(struct vs_why_details *details, struct vs_story *story)
 		if (state->why.grab)
 			details->account = get_account(story, state->why.grab->account);
 		return 0;
+	case VS_WHY_POOL:
+		if (state->why.spare)
+			details->account = get_account(story, state->why.spare->account);
+		return 0;
+	case VS_WHY_LIMIT:
+		return state->why.pool ? find_largest_in(details, story, state->why.pool->pool) : 0;
 	case VS_WHY_CAPACITY:
 		return find_largest(details, story);
 	default:
@@ -185,6 +219,21 @@ static uint32_t find_keeper(const struct vs_retained *retained)
 	return site->nr_frames;
 }
 
+static int put_site(struct vs_why_details *details, struct vs_story *story,
+		    const struct vs_site *site, bool has_callers)
+{
+	uint32_t api = details->account->api;
+	int err = vs_site_names_put_place(story->names, site, api, details->place,
+					  sizeof(details->place));
+
+	if (err)
+		return err;
+	return has_callers ? vs_site_names_put(story->names, site, api, details->site,
+					       sizeof(details->site))
+			   : vs_site_names_put_short(story->names, site, api, details->site,
+						     sizeof(details->site));
+}
+
 /* The part of a site from there on, as a line. */
 static int put_keeper(struct vs_why_details *details, struct vs_story *story)
 {
@@ -201,8 +250,7 @@ static int put_keeper(struct vs_why_details *details, struct vs_story *story)
 	*outer = *site;
 	outer->nr_frames = site->nr_frames - keeper;
 	memcpy(outer->frames, site->frames + keeper, outer->nr_frames * sizeof(outer->frames[0]));
-	err = vs_site_names_put_short(story->names, outer, details->account->api, details->site,
-				      sizeof(details->site));
+	err = put_site(details, story, outer, true);
 	free(outer);
 	return err;
 }
@@ -238,6 +286,15 @@ static void put_runner_up(struct vs_why_details *details)
 		snprintf(out, size,
 			 "%s are neither free nor in the trace, but nobody measured whose they are",
 			 a);
+	} else if (why->kind == VS_WHY_RETENTION && why->runner_up == VS_WHY_LIMIT) {
+		snprintf(out, size,
+			 "beside the pool the card has %s, but a higher limit would be reached as "
+			 "well: %s of the %s in its blocks were kept step by step",
+			 a, vs_units_put_bytes(b, why->kept_in_pool),
+			 vs_units_put_bytes((char[VS_UNITS_MAX]){0}, why->pool->block_bytes));
+	} else if (why->kind == VS_WHY_LIMIT && guess->holds) {
+		snprintf(out, size, "%s %s: enough as well, but the pool may not grow",
+			 what[why->runner_up], a);
 	} else if (guess->holds) {
 		snprintf(out, size, "%s %s: enough as well, but %s the %s above",
 			 what[why->runner_up], a,
@@ -277,10 +334,8 @@ int vs_why_details_init(struct vs_why_details *details, struct vs_story *story,
 	if (!err && details->account && details->account->site->nr_frames)
 		err = state->why.kind == VS_WHY_RETENTION
 			      ? put_keeper(details, story)
-			      : vs_site_names_put_short(story->names, details->account->site,
-							details->account->api, details->site,
-							sizeof(details->site));
-	site = details->site[0] ? details->site : NULL;
+			      : put_site(details, story, details->account->site, false);
+	site = details->place[0] ? details->place : NULL;
 	if (!err)
 		err = vs_remedy_find(story, state, site, details->remedies, &details->nr_remedies);
 	if (err) {

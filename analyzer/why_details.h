@@ -22,7 +22,8 @@ struct vs_why_details {
 	uint64_t nr_beside; /* all of them together */
 	uint64_t beside_bytes;
 	const struct vs_account *account; /* that it is about, of the analysis; NULL: nobody */
-	char site[256];                   /* `file:line function` of that; "": nobody */
+	char site[512];  /* `file:line function` of that, RETENTION with callers; "": nobody */
+	char place[256]; /* the same in the program's own code alone */
 	struct vs_remedy remedies[VS_REMEDIES_MAX];
 	size_t nr_remedies;
 	char runner_up[256]; /* why it lost; "": there is none */

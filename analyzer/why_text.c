@@ -169,14 +169,16 @@ static void add_capacity(struct vs_text_line *line, const struct vs_device_state
 static void add_retention(struct vs_text_line *line, const struct vs_device_state *state)
 {
 	const struct vs_why *why = &state->why;
-	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
+	char a[VS_UNITS_MAX];
 
-	vs_units_put_bytes(b, why->kept_bytes);
 	if (why->lacking)
-		vs_text_add(line, "%s too little; %s were kept step by step, see RETAINED",
-			    vs_units_put_bytes(a, why->lacking), b);
-	else
-		vs_text_add(line, "%s were kept step by step, see RETAINED", b);
+		vs_text_add(line, "%s too little; ", vs_units_put_bytes(a, why->lacking));
+	vs_text_add(line, "%s were kept step by step", vs_units_put_bytes(a, why->kept_bytes));
+	if (why->occasion == VS_WHY_FAILURE && why->pool && state->oom->pool &&
+	    state->oom->pool->limit_size)
+		vs_text_add(line, ", in a pool that may hold %s",
+			    vs_units_put_bytes(a, state->oom->pool->limit_size));
+	vs_text_add(line, ", see RETAINED");
 }
 
 static void add_evidence(struct vs_text_line *line, const struct vs_why_details *details)
@@ -187,6 +189,10 @@ static void add_evidence(struct vs_text_line *line, const struct vs_why_details 
 
 	switch (why->kind) {
 	case VS_WHY_FRAGMENTATION:
+		if (why->occasion == VS_WHY_FAILURE && why->is_room_known &&
+		    why->room < why->needed && why->room >= why->needed / 100)
+			vs_text_add(line, "the card has %s left, and ",
+				    vs_units_put_bytes(a, why->room));
 		vs_text_add(line,
 			    "the largest hole is %s: %" PRIu64 " blocks (%s) cut %s of free pool "
 			    "memory into %" PRIu64 " holes",
@@ -327,10 +333,12 @@ static int put_who(struct vs_story *story, const struct vs_why_details *details,
 	if (!details->site[0])
 		return 0;
 	if (why->kind == VS_WHY_RETENTION)
-		put_named(story, "kept by way of", details->site);
+		put_labelled(story, "kept by way of", details->site);
 	else if (why->kind == VS_WHY_PREALLOCATION)
 		put_named(story, "taken by", details->site);
-	else if (why->kind == VS_WHY_CAPACITY)
+	else if (why->kind == VS_WHY_POOL)
+		put_named(story, "taken for", details->site);
+	else if (why->kind == VS_WHY_CAPACITY || why->kind == VS_WHY_LIMIT)
 		put_named(story, "most is live at", details->site);
 	return 0;
 }

@@ -57,3 +57,44 @@ class Case:
         line, name = self.line_of(text), os.path.basename(self.program)
         return any(os.path.basename(frame["file"] or "") == name and frame["line"] == line
                    for frame in site["stack"])
+
+
+# What `why` must say of the last out-of-memory. line: one of the program that the verdict is about, or
+# None; advised, not_advised: remedies.
+Verdict = collections.namedtuple("Verdict", "verdict line advised not_advised")
+
+# Of `where`: these add up to the card.
+PARTS = ("live_bytes", "rounding_bytes", "hole_bytes", "cached_bytes", "outside_bytes", "not_taken_bytes",
+         "not_seen_bytes")
+
+
+def check_verdict(case, expected):
+    found = case.ask("why")["verdicts"][0]
+    case.equal(found["verdict"], expected.verdict, "verdict")
+    case.equal(case.device["verdicts"][0], found, "verdict of the report")
+    case.check(found["runner_up"] != expected.verdict, "the runner-up is another one")
+    if expected.line:
+        case.check(found["evidence"]["about"] and case.is_from(found["evidence"]["about"],
+                                                               expected.line),
+                   f"the verdict is about {found['evidence']['about']}")
+    advised = [remedy["id"] for remedy in found["remedies"]]
+    case.equal([name for name in expected.advised if name not in advised], [], "not advised")
+    case.equal([name for name in expected.not_advised if name in advised], [], "advised")
+    where = found["evidence"]["where"]
+    case.equal(sum(where[part] or 0 for part in PARTS), where["total_bytes"], "sum of the card")
+
+
+def check_derived_steps(case):
+    """Steps by the rhythm of requests are those that the program knows of, and grow as fast."""
+    retained = case.ask("retained", "--derive-steps")["devices"][0]["retained"]
+    case.check(retained["derived"], "steps can be derived")
+    if case.differences:
+        return
+    case.check(retained["derived"]["confidence"] > 0.95, "they are sure")
+    case.check(abs(retained["boundaries"] - case.facts["steps"]) <= 1,
+               f"{retained['boundaries']} derived steps, {case.facts['steps']} were made")
+    if "kept_bytes_per_step" in case.facts:
+        case.equal(retained["bytes_per_step"], case.facts["kept_bytes_per_step"], "bytes a derived step")
+    elif "kept_bytes" in case.facts:
+        case.equal(retained["bytes_per_step"], case.facts["kept_bytes"] // case.facts["kept"],
+                   "bytes a derived step")

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 import releases
-from case import Case
+from case import Case, Verdict, check_derived_steps, check_verdict
 from install import Skipped, install
 from run import ROOT, environment
 
@@ -120,51 +120,18 @@ def check_greedy(case):
                [(1, facts["reserved_at_start_bytes"])], "taken at the start")
 
 
-# What `why` must say of the last out-of-memory. One row a program is enough, of any framework.
-# line: a line of the program that the verdict is about; advised, not_advised: remedies.
-Verdict = collections.namedtuple("Verdict", "verdict line advised not_advised")
+# What `why` must say of the last out-of-memory: see case.py.
 VERDICTS = {
     "varying_lengths": Verdict("fragmentation", "self.bank.append(hidden",
                                ["expandable-segments", "move-pins"], ["smaller-batch"]),
     "kept_losses": Verdict("retention", "self.history.append", ["keep-numbers", "no-grad"],
                            ["expandable-segments", "smaller-batch"]),
-    "full_pool": Verdict("pool", None, ["empty-cache"], ["smaller-batch", "expandable-segments"]),
+    "full_pool": Verdict("pool", "model(torch.randn(batch", ["empty-cache"], ["smaller-batch", "expandable-segments"]),
     "greedy": Verdict("preallocation", "torch.empty(size", ["take-less"], ["empty-cache"]),
     "phases": Verdict("capacity", "self.model(inputs)",
                       ["smaller-batch", "accumulate", "mixed-precision", "checkpoint"],
                       ["expandable-segments", "smaller-model"]),
 }
-
-
-def check_verdict(case, expected):
-    found = case.ask("why")["verdicts"][0]
-    case.equal(found["verdict"], expected.verdict, "verdict")
-    case.check(found["runner_up"] != expected.verdict, "the runner-up is another one")
-    if expected.line:
-        case.check(found["evidence"]["about"] and case.is_from(found["evidence"]["about"],
-                                                               expected.line),
-                   f"the verdict is about {found['evidence']['about']}")
-    advised = [remedy["id"] for remedy in found["remedies"]]
-    case.equal([name for name in expected.advised if name not in advised], [], "not advised")
-    case.equal([name for name in expected.not_advised if name in advised], [], "advised")
-    where = found["evidence"]["where"]
-    parts = ("live_bytes", "hole_bytes", "releasable_bytes", "unmapped_bytes", "outside_bytes",
-             "not_taken_bytes", "not_seen_bytes")
-    case.equal(sum(where[part] or 0 for part in parts), where["total_bytes"], "sum of the card")
-
-
-def check_derived_steps(case):
-    """Steps by the rhythm of requests are those that the program knows of, and grow as fast."""
-    retained = case.ask("retained", "--derive-steps")["devices"][0]["retained"]
-    case.check(retained["derived"], "steps can be derived")
-    if case.differences:
-        return
-    case.check(retained["derived"]["confidence"] > 0.95, "they are sure")
-    case.check(abs(retained["boundaries"] - case.facts["steps"]) <= 1,
-               f"{retained['boundaries']} derived steps, {case.facts['steps']} were made")
-    kept = case.facts.get("kept_bytes_per_step",
-                          case.facts.get("kept_bytes", 0) // case.facts["kept"])
-    case.equal(retained["bytes_per_step"], kept, "bytes a derived step")
 
 
 # A visit of a phase, in words of `phases` and of samples/torch/phases.py.

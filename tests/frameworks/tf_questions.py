@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from case import Case
+from case import Case, Verdict, check_derived_steps, check_verdict
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CARD = "4G"
@@ -142,6 +142,34 @@ CHECKS = {
 }
 
 
+# What `why` must say; None: nothing ran out, and there is nothing to explain.
+VERDICTS = {
+    ("varying_lengths",): Verdict("fragmentation", "self.bank.append",
+                                  ["move-pins", "same-sizes", "async-allocator"],
+                                  ["smaller-batch", "raise-limit", "expandable-segments"]),
+    ("kept_outputs",): Verdict("retention", "self.history.append", ["keep-numbers"],
+                               ["raise-limit", "smaller-batch", "function"]),
+    ("full_pool",): Verdict("pool", "tf.matmul(tf.zeros([batch, WIDTH]), weight)",
+                            ["logical-limit", "smaller-peak"],
+                            ["trim", "empty-cache", "smaller-batch", "grow"]),
+    ("greedy", "default"): Verdict("preallocation", "layers = [tf.Variable", ["grow", "logical-limit"],
+                                   ["raise-limit", "smaller-batch", "end-others"]),
+    ("greedy", "growth"): None,
+    ("greedy", "limit"): None,
+    ("phases",): Verdict("limit", "hidden = tf.nn.relu(tf.matmul(hidden, layer))", ["raise-limit"],
+                         ["grow", "smaller-batch", "end-others"]),
+}
+
+
+def check_why(case, name):
+    if VERDICTS[name]:
+        check_verdict(case, VERDICTS[name])
+    else:
+        case.equal(case.ask("why")["verdicts"], [], "verdicts")
+    if "kept" in case.facts:
+        check_derived_steps(case)
+
+
 def judge(venv, stage, name):
     """What differs, one a line."""
     program = os.path.join(ROOT, "samples", "tensorflow", name[0] + ".py")
@@ -160,6 +188,7 @@ def judge(venv, stage, name):
             case = DeviceCase(vramscope, trace, json.loads(done.stdout.splitlines()[-1]), program)
             check_always(case)
             CHECKS[name](case)
+            check_why(case, name)
         except (ValueError, KeyError, StopIteration) as error:
             return f"{type(error).__name__}: {error}"
     return "\n".join(case.differences)
