@@ -22,8 +22,20 @@
 #define OTHER_PROCESS (1u << VS_WHY_OTHER_PROCESS)
 #define PREALLOCATION (1u << VS_WHY_PREALLOCATION)
 #define UNKNOWN       (1u << VS_WHY_UNKNOWN)
+#define EVERY         ((1u << VS_NR_WHY) - 1)
 
 /* ---- When a row fits ------------------------------------------------------------------------ */
+
+/* Without a request that failed: what is a small part of all does not help. */
+#define SMALL_PART 4
+
+/* Whether it would have helped to do without so much of what is live. */
+static bool is_enough(const struct vs_remedy_facts *facts, uint64_t bytes)
+{
+	if (facts->why->occasion != VS_WHY_FAILURE)
+		return bytes >= facts->live_bytes / SMALL_PART;
+	return bytes >= facts->why->lacking;
+}
 
 /* Less at once would have been enough. What is not known is no contradiction. */
 static bool can_shrink_batch(const struct vs_remedy_facts *facts)
@@ -36,7 +48,7 @@ static bool can_shrink_batch(const struct vs_remedy_facts *facts)
 		return false;
 	if (!facts->is_request_fixed)
 		bytes += facts->why->needed;
-	return bytes >= facts->why->lacking;
+	return is_enough(facts, bytes);
 }
 
 static bool can_accumulate(const struct vs_remedy_facts *facts)
@@ -53,7 +65,7 @@ static bool can_autocast(const struct vs_remedy_facts *facts)
 static bool can_checkpoint(const struct vs_remedy_facts *facts)
 {
 	return facts->is_composed && !facts->has_checkpoints &&
-	       facts->activation_bytes >= facts->why->lacking && facts->activation_bytes;
+	       is_enough(facts, facts->activation_bytes) && facts->activation_bytes;
 }
 
 static bool is_model_too_large(const struct vs_remedy_facts *facts)
@@ -332,7 +344,7 @@ static const struct row {
 	 "graphs have pools of their own. Fewer streams, or record_stream() less often"},
 	{"record-others", UNKNOWN, ANY, is_outside,
 	 "see with nvidia-smi who has the rest, or record those processes as well"},
-	{"host-memory", UNKNOWN, ANY, is_killed,
+	{"host-memory", EVERY, ANY, is_killed,
 	 "see the end of the program's own output, and `dmesg` for the kernel's out-of-memory "
 	 "killer: memory of the host may have run out"},
 };
@@ -386,10 +398,12 @@ static bool put_word(char *out, size_t size, const char *word, const struct vs_r
 	else if (!strcmp(word, "split"))
 		snprintf(out, size, "%llu", (unsigned long long)(why->requested >> 21));
 	else if (!strcmp(word, "batch") && facts->is_composed)
-		snprintf(out, size, ": %s of the %s that are live grow with it, %s were lacking",
+		snprintf(out, size, ": %s of the %s that are live grow with it%s%s%s",
 			 vs_units_put_bytes(a, facts->batch_bytes),
-			 vs_units_put_bytes(b, facts->live_bytes),
-			 vs_units_put_bytes((char[VS_UNITS_MAX]){0}, why->lacking));
+			 vs_units_put_bytes(b, facts->live_bytes), why->lacking ? ", " : "",
+			 why->lacking ? vs_units_put_bytes((char[VS_UNITS_MAX]){0}, why->lacking)
+				      : "",
+			 why->lacking ? " were lacking" : "");
 	else
 		return !strcmp(word, "batch");
 	return true;

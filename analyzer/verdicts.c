@@ -61,7 +61,7 @@ static enum vs_why_occasion find_occasion(const struct vs_story *story,
 
 	if (is_killed)
 		return VS_WHY_KILLED;
-	if (vs_why_is_near_full(peaks->reserved.bytes, device->total_size))
+	if (vs_why_is_near_full(device, peaks->reserved.bytes))
 		return VS_WHY_NEAR_FULL;
 	if (retained->growth.is_growing && retained->has_forecast && !retained->is_start)
 		return VS_WHY_GROWING;

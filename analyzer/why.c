@@ -454,6 +454,16 @@ void vs_why_judge(struct vs_why *why, const struct vs_failure_group *group,
 		why->lacking = 0;
 }
 
+/* What of a device is there for us: not contexts and others, as NVML said last. */
+static uint64_t get_usable(const struct vs_replay_device *device)
+{
+	uint64_t total = device->total_size, outside = get_context(total);
+
+	if (device->memory.is_known)
+		outside = vs_memory_sample_get_outside(&device->memory, total);
+	return subtract(total, outside);
+}
+
 void vs_why_judge_end(struct vs_why *why, enum vs_why_occasion occasion,
 		      const struct vs_address_map *map, const struct vs_retained *retained,
 		      const struct vs_reconcile *where)
@@ -473,24 +483,26 @@ void vs_why_judge_end(struct vs_why *why, enum vs_why_occasion occasion,
 		why->kind = VS_WHY_RETENTION;
 		return;
 	}
-	if (!why->total_size || !vs_why_is_near_full(map->reserved_bytes, why->total_size))
+	if (!vs_why_is_near_full(map->device, map->reserved_bytes))
 		return;
 	guess(why, VS_WHY_FRAGMENTATION, subtract(why->hole_bytes, why->grabbed_bytes), part, true);
 	guess(why, VS_WHY_RETENTION, why->kept_bytes, part, true);
 	guess(why, VS_WHY_POOL, subtract(why->releasable_bytes, why->grabbed_bytes), part, true);
 	guess(why, VS_WHY_PREALLOCATION, why->grabbed_bytes, part, true);
-	guess(why, VS_WHY_CAPACITY, map->live_bytes, why->total_size / 2, true);
+	if (is_measured(where))
+		guess(why, VS_WHY_OTHER_PROCESS, where->outside.others_bytes, part, true);
+	guess(why, VS_WHY_CAPACITY, map->live_bytes, get_usable(map->device) / 2, true);
 	why->kind = find_most(why, VS_WHY_UNKNOWN);
 	if (why->kind == VS_WHY_UNKNOWN && why->guesses[VS_WHY_CAPACITY].holds)
 		why->kind = VS_WHY_CAPACITY;
 	find_runner_up(why);
 }
 
-bool vs_why_is_near_full(uint64_t reserved, uint64_t total)
+bool vs_why_is_near_full(const struct vs_replay_device *device, uint64_t reserved)
 {
-	uint64_t usable = total - get_context(total);
+	uint64_t usable = get_usable(device);
 
-	return total && (unsigned __int128)reserved * 20 >= (unsigned __int128)usable * 17;
+	return usable && (unsigned __int128)reserved * 20 >= (unsigned __int128)usable * 17;
 }
 
 const char *vs_why_get_name(enum vs_why_kind kind)

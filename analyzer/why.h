@@ -84,9 +84,9 @@ void vs_why_judge_end(struct vs_why *why, enum vs_why_occasion occasion,
 		      const struct vs_address_map *map, const struct vs_retained *retained,
 		      const struct vs_reconcile *where);
 
-/* Whether a device of this size is nearly full with so many bytes: 17 parts of 20 of what a context
- * leaves, and more. */
-bool vs_why_is_near_full(uint64_t reserved, uint64_t total);
+/* Whether a device is nearly full with so many bytes of ours: 17 parts of 20 of what a context and
+ * others leave, and more. */
+bool vs_why_is_near_full(const struct vs_replay_device *device, uint64_t reserved);
 
 /* "fragmentation" and the like; "failure" and the like. */
 const char *vs_why_get_name(enum vs_why_kind kind);

@@ -280,6 +280,9 @@ static void put_runner_up(struct vs_why_details *details)
 	if (why->runner_up == VS_WHY_CAPACITY) {
 		if (why->occasion == VS_WHY_FAILURE)
 			snprintf(out, size, "the card would have been large enough without that");
+		else if (why->kind == VS_WHY_RETENTION)
+			snprintf(out, size, "of the %s that are live, %s were kept step by step", a,
+				 vs_units_put_bytes(b, why->kept_bytes));
 		else
 			snprintf(out, size, "live are only %s", a);
 	} else if (why->runner_up == VS_WHY_OTHER_PROCESS && why->kind == VS_WHY_UNKNOWN) {
@@ -300,6 +303,8 @@ static void put_runner_up(struct vs_why_details *details)
 			 what[why->runner_up], a,
 			 guess->gives > winner->gives ? "not four times" : "less than",
 			 vs_units_put_bytes(b, winner->gives));
+	} else if (guess->gives < guess->lacking && why->occasion != VS_WHY_FAILURE) {
+		snprintf(out, size, "%s only %s", what[why->runner_up], a);
 	} else if (guess->gives < guess->lacking) {
 		snprintf(out, size, "%s only %s, and %s were lacking", what[why->runner_up], a,
 			 vs_units_put_bytes(b, guess->lacking));

@@ -232,8 +232,9 @@ static void add_evidence(struct vs_text_line *line, const struct vs_why_details 
 				vs_units_put_bytes(c, why->guesses[VS_WHY_PREALLOCATION].lacking));
 		return;
 	case VS_WHY_OTHER_PROCESS:
-		vs_text_add(line, "%s too little; other processes hold %s of the card",
-			    vs_units_put_bytes(a, why->lacking),
+		if (why->lacking)
+			vs_text_add(line, "%s too little; ", vs_units_put_bytes(a, why->lacking));
+		vs_text_add(line, "other processes hold %s of the card",
 			    vs_units_put_bytes(b, why->guesses[VS_WHY_OTHER_PROCESS].gives));
 		return;
 	case VS_WHY_UNKNOWN:
@@ -430,6 +431,8 @@ int vs_why_text_put(struct vs_story *story, const struct vs_device_state *state,
 	vs_text_put(&story->style, &line);
 	vs_text_add(&line, "  ");
 	add_evidence(&line, &details);
+	if (state->why.occasion == VS_WHY_KILLED && state->why.kind != VS_WHY_UNKNOWN)
+		vs_text_add(&line, "; no request had failed: it may have ended for another reason");
 	vs_text_put_whole(&story->style, &line, 4);
 	err = put_who(story, &details, is_full);
 	if (!err)

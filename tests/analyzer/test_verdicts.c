@@ -419,6 +419,15 @@ static void make_ended(struct story_rig *rig, uint64_t number)
 	take(rig, 1, number);
 }
 
+/* 2 GiB are ours, `number` are others'. */
+static void make_ended_beside(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_PROGRAM, 0, NULL);
+	take(rig, 1, GIB);
+	measure(rig, GIB, number, true);
+	take(rig, 2, GIB);
+}
+
 static void make_ended_arena(struct story_rig *rig, uint64_t number)
 {
 	add_fact(rig, "tensorflow.pool.GPU_0_bfc", "limit 7516192768 bytes, taken at once");
@@ -530,14 +539,17 @@ static const struct scenario scenarios[] = {
 	/* Nothing failed. */
 	{"killed with an empty card", make_killed, 2 * GIB, "unknown", NULL, "host-memory",
 	 "smaller-pieces free end-others"},
-	{"killed with a full card", make_killed, 7 * GIB, "capacity", NULL, "smaller-pieces",
-	 "host-memory free"},
-	{"killed while it grew", make_killed_leak, 200 * MIB, "retention", "capacity", "free",
-	 "host-memory smaller-pieces"},
+	{"killed with a full card", make_killed, 7 * GIB, "capacity", NULL,
+	 "smaller-pieces host-memory", "free"},
+	{"killed while it grew", make_killed_leak, 200 * MIB, "retention", "capacity",
+	 "free host-memory", "smaller-pieces"},
 	{"killed while it grew a little", make_killed_leak, 20 * MIB, "capacity", "retention",
-	 "smaller-pieces", "host-memory free"},
+	 "smaller-pieces host-memory", "free"},
 	{"ended nearly full", make_ended, 6 * GIB, "capacity", NULL, "smaller-pieces",
 	 "free end-others trim"},
+	{"ended beside a large process", make_ended_beside, 5632 * MIB, "other-process", "capacity",
+	 "end-others", "smaller-pieces free"},
+	{"ended beside a small one", make_ended_beside, GIB, "", NULL, "", ""},
 	{"ended with room", make_ended, 5 * GIB, "", NULL, "", ""},
 	{"taken at once, hardly used", make_ended_arena, GIB, "preallocation", NULL,
 	 "grow logical-limit", "raise-limit " BATCH " " TORCH_ONLY},
