@@ -11,12 +11,18 @@
 /* A thread that fails on and on without a word from a pool keeps only the latest. */
 #define MAX_RECENT 64
 
+/* JAX's allocator is in there, and asks for nine tenths of what it was refused, rounded up. */
+#define JAX_PLUGIN "/xla_cuda_plugin.so"
+#define MAX_ROUND  ((uint64_t)2 << 20)
+
 /* A failure that is not yet decided, or may yet become part of a pool's. */
 struct open_failure {
 	struct vs_failure_group *group;
 	struct vs_failure failure;
 	bool is_final; /* decided: an out-of-memory, unless a pool takes it over */
 	bool is_pools; /* asked for by a framework's pool, in the middle of a request to it */
+	bool is_jax;   /* by that of JAX, which nobody sees, and which asks for less and less */
+	bool is_past;  /* something of the kind was served since */
 };
 
 struct failure_thread {
@@ -161,6 +167,47 @@ static int add_open(struct failure_thread *thread, const struct open_failure *op
 	return err;
 }
 
+static bool is_jax(const struct vs_site *site)
+{
+	uint32_t i;
+
+	for (i = 0; i < site->nr_frames; i++)
+		if (site->frames[i].module && strstr(site->frames[i].module->path, JAX_PLUGIN))
+			return true;
+	return false;
+}
+
+/* Whether a request is what JAX's allocator does after this failure. Both may have been rounded up
+ * on their way to the driver. */
+static bool is_less(const struct open_failure *open, uint64_t size)
+{
+	uint64_t wanted = open->failure.size - open->failure.size / 10;
+
+	return open->is_jax && size < open->failure.size && size + MAX_ROUND >= wanted &&
+	       size <= wanted + MAX_ROUND;
+}
+
+/* Refused all the way down, it waits and begins again: down to the same, that is the same. */
+static void drop_earlier(struct failure_thread *thread, const struct open_failure *latest)
+{
+	struct open_failure last = *latest;
+	size_t i = 0;
+
+	while (i < thread->nr_open) {
+		struct open_failure *open = &thread->open[i];
+
+		if (open != &thread->open[thread->nr_open - 1] && open->is_jax && !open->is_past &&
+		    open->is_final && open->group->device == last.group->device &&
+		    open->group->kind == last.group->kind &&
+		    open->failure.size == last.failure.size) {
+			open->group->nr_absorbed++;
+			drop(thread, open);
+		} else {
+			i++;
+		}
+	}
+}
+
 static int on_alloc_failed(struct vs_failures *failures, struct failure_thread *thread,
 			   const struct vs_replay *replay, const struct vs_record *record)
 {
@@ -196,10 +243,12 @@ static int on_alloc_failed(struct vs_failures *failures, struct failure_thread *
 					   .driver_pool = pool};
 	count_failure(open.group, replay->now_ns);
 	pending = find_pending(thread, device, failed->kind);
-	if (pending && pending->failure.size == failed->size) {
+	open.is_jax = is_jax(site);
+	if (pending && (pending->failure.size == failed->size || is_less(pending, failed->size))) {
 		/* Asked once more: still the same out-of-memory, with its newest state. */
-		pending->group = open.group;
-		pending->failure = open.failure;
+		*pending = open;
+		if (open.is_jax)
+			drop_earlier(thread, &open);
 		return 0;
 	}
 	if (pending)
@@ -227,10 +276,13 @@ static int on_alloc(struct failure_thread *thread, const struct vs_replay *repla
 {
 	const struct vs_replay_device *device = vs_replay_get_device(replay, alloc->device);
 	struct open_failure *pending = find_pending(thread, device, alloc->kind);
+	size_t i;
 
+	for (i = 0; i < thread->nr_open; i++)
+		thread->open[i].is_past = true;
 	if (!pending)
 		return 0;
-	if (pending->failure.size == alloc->size)
+	if (pending->failure.size == alloc->size || is_less(pending, alloc->size))
 		return recover(thread, pending);
 	pending->is_final = true;
 	return 0;

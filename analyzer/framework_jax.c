@@ -147,8 +147,8 @@ void vs_framework_jax_put_text(const struct vs_story *story, const struct vs_rep
 			    "another allocator: vramscope run --jax-allocator");
 		put_line(story, &line);
 		if (vs_failures_count_device(&story->analysis.failures, device)) {
-			vs_text_add(&line, "what the driver refused it, it may have got in smaller "
-					   "pieces: whether JAX itself ran out is not known");
+			vs_text_add(&line, "the driver refused it even the smallest piece that it "
+					   "asked for: whether JAX itself ran out is not known");
 			put_line(story, &line);
 		}
 	}

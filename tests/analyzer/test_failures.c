@@ -343,9 +343,90 @@ static void test_pool_that_asks_for_less_and_gets_it_has_recovered(void **state)
 	script_fini(&script);
 }
 
+/* ---- JAX ------------------------------------------------------------------------------------ */
+
+/* Stack 9 leads through JAX's plugin. */
+static void setup_jax(struct script *script)
+{
+	static const uint64_t plugin[] = {0x9100};
+
+	setup(script);
+	script_module(script, 1, 0x9000, 0xa000, "/venv/jax_plugins/xla_cuda12/xla_cuda_plugin.so");
+	script_stack(script, 9, plugin, 1);
+	script_set_stack(script, 9);
+}
+
+/* Nine tenths each time, `nr` times refused. Returns what it would ask for next. */
+static uint64_t back_off(struct script *script, uint64_t size, int nr, bool is_rounded)
+{
+	for (int i = 0; i < nr; i++) {
+		uint64_t asked = is_rounded ? (size + 2 * MIB - 1) / (2 * MIB) * 2 * MIB : size;
+
+		script_fail(script, asked, 50 * MIB, 8 * GIB);
+		size = (size - size / 10 + 255) / 256 * 256;
+	}
+	return size;
+}
+
+static void test_jax_that_gets_less_has_recovered(void **state)
+{
+	(void)state;
+	for (int is_rounded = 0; is_rounded < 2; is_rounded++) {
+		struct script script;
+		uint64_t size;
+
+		setup_jax(&script);
+		size = back_off(&script, 254 * MIB, 6, is_rounded);
+		script_alloc(&script, VS_MEMORY_DEVICE, 0x5000000, size);
+		assert_failures(&script, 0, 1);
+		script_fini(&script);
+	}
+}
+
+static void test_jax_that_is_refused_to_the_last_is_one_out_of_memory(void **state)
+{
+	struct script script;
+
+	(void)state;
+	setup_jax(&script);
+	back_off(&script, 254 * MIB, 6, false);
+	assert_failures(&script, 1, 0);
+	/* It waits, and begins again: still the same. */
+	back_off(&script, 254 * MIB, 6, false);
+	assert_failures(&script, 1, 0);
+	/* It was served something meanwhile: another one. */
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x5000000, MIB);
+	back_off(&script, 254 * MIB, 6, false);
+	assert_failures(&script, 2, 0);
+	script_fini(&script);
+}
+
+static void test_others_that_get_less_have_not_recovered(void **state)
+{
+	struct script script;
+	uint64_t size;
+
+	(void)state;
+	setup_jax(&script);
+	script_set_stack(&script, 1);
+	size = back_off(&script, 254 * MIB, 3, false);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x5000000, size);
+	assert_failures(&script, 3, 0);
+	script_fini(&script);
+	/* Half of it is not what JAX's allocator asks for. */
+	setup_jax(&script);
+	script_fail(&script, 254 * MIB, 50 * MIB, 8 * GIB);
+	script_alloc(&script, VS_MEMORY_DEVICE, 0x5000000, 127 * MIB);
+	assert_failures(&script, 1, 0);
+	script_fini(&script);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_jax_that_gets_less_has_recovered),
+		cmocka_unit_test(test_jax_that_is_refused_to_the_last_is_one_out_of_memory),
+		cmocka_unit_test(test_others_that_get_less_have_not_recovered),
 		cmocka_unit_test(test_failure_at_the_end_is_final),
 		cmocka_unit_test(test_same_size_served_next_is_recovered),
 		cmocka_unit_test(test_repeats_of_one_size_are_one_out_of_memory),
