@@ -66,9 +66,10 @@ static void put_hole(struct vs_story *story, const struct vs_address_entry *hole
 		vs_json_end_object(story->json);
 		return;
 	}
-	vs_text_add(&line, "  %-9s at %-16s in a segment of %s with %zu blocks",
+	vs_text_add(&line, "  %-9s at %-16s in a segment of %s with %zu block%s",
 		    vs_units_put_bytes(a, hole->size), address,
-		    vs_units_put_bytes(b, item->range.size), item->blocks.nr_ranges);
+		    vs_units_put_bytes(b, item->range.size), item->blocks.nr_ranges,
+		    item->blocks.nr_ranges == 1 ? "" : "s");
 	vs_text_put(&story->style, &line);
 }
 

@@ -374,8 +374,9 @@ static void add_facts(struct vs_text_line *line, const struct vs_story *story)
 	} else if (count_devices(story)) {
 		vs_text_add(line, " \u00b7 %zu GPUs", count_devices(story));
 	}
-	vs_text_add(line, " \u00b7 %s events",
-		    vs_units_put_number(number, replay->counters.nr_events, ascii));
+	vs_text_add(line, " \u00b7 %s event%s",
+		    vs_units_put_number(number, replay->counters.nr_events, ascii),
+		    replay->counters.nr_events == 1 ? "" : "s");
 	if (get_lost(story))
 		vs_text_add(line, ", %s lost", vs_units_put_number(number, get_lost(story), ascii));
 	else

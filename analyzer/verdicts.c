@@ -4,6 +4,9 @@
 
 #include "why_json.h"
 
+/* What would fill the device in more steps than this is nothing to worry about. */
+#define NR_STEPS 1000000
+
 /* ---- What failed ---------------------------------------------------------------------------- */
 
 static int compare_groups(const void *a, const void *b)
@@ -63,7 +66,8 @@ static enum vs_why_occasion find_occasion(const struct vs_story *story,
 		return VS_WHY_KILLED;
 	if (vs_why_is_near_full(device, peaks->reserved.bytes))
 		return VS_WHY_NEAR_FULL;
-	if (retained->growth.is_growing && retained->has_forecast && !retained->is_start)
+	if (retained->growth.is_growing && retained->has_forecast && !retained->is_start &&
+	    retained->steps_to_full <= NR_STEPS)
 		return VS_WHY_GROWING;
 	return VS_WHY_FAILURE;
 }

@@ -333,8 +333,10 @@ static int put_who(struct vs_story *story, const struct vs_why_details *details,
 	}
 	if (!details->site[0])
 		return 0;
-	if (why->kind == VS_WHY_RETENTION)
+	if (why->kind == VS_WHY_RETENTION && is_full)
 		put_labelled(story, "kept by way of", details->site);
+	else if (why->kind == VS_WHY_RETENTION)
+		put_named(story, "kept by way of", details->site);
 	else if (why->kind == VS_WHY_PREALLOCATION)
 		put_named(story, "taken by", details->site);
 	else if (why->kind == VS_WHY_POOL)

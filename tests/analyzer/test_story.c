@@ -89,7 +89,7 @@ static void test_headline_tells_what_ran_how_long_and_on_what(void **state)
 	script_device(&rig.script, 0, 8 * GIB);
 	script_alloc(&rig.script, VS_MEMORY_DEVICE, BASE, 1);
 	assert_headline(&rig,
-			"train \u00b7 1.00 us \u00b7 GPU 0 paper 8.00 GiB \u00b7 1 events, none "
+			"train \u00b7 1.00 us \u00b7 GPU 0 paper 8.00 GiB \u00b7 1 event, none "
 			"lost\n");
 
 	story_rig_init(&rig);
@@ -98,7 +98,7 @@ static void test_headline_tells_what_ran_how_long_and_on_what(void **state)
 						   .device = {.device = 1, .is_simulated = true}});
 	script_alloc_on(&rig.script, 1, VS_MEMORY_DEVICE, BASE, 1);
 	script_device(&rig.script, 2, GIB); /* not used */
-	assert_headline(&rig, "train - 1.00 us - GPU 1  (simulated) - 1 events, none lost\n");
+	assert_headline(&rig, "train - 1.00 us - GPU 1  (simulated) - 1 event, none lost\n");
 
 	story_rig_init(&rig);
 	script_alloc_on(&rig.script, 0, VS_MEMORY_DEVICE, BASE, 1);

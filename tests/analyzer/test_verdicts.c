@@ -419,6 +419,14 @@ static void make_ended(struct story_rig *rig, uint64_t number)
 	take(rig, 1, number);
 }
 
+/* Of 8 GiB: full in 786,432 steps, or in 1,572,864. */
+static void make_ended_leak(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_PROGRAM, 0, NULL);
+	take(rig, 1, 2 * GIB);
+	keep(rig, number, 0);
+}
+
 /* 2 GiB are ours, `number` are others'. */
 static void make_ended_beside(struct story_rig *rig, uint64_t number)
 {
@@ -550,6 +558,9 @@ static const struct scenario scenarios[] = {
 	{"ended beside a large process", make_ended_beside, 5632 * MIB, "other-process", "capacity",
 	 "end-others", "smaller-pieces free"},
 	{"ended beside a small one", make_ended_beside, GIB, "", NULL, "", ""},
+	{"ended while it grew", make_ended_leak, 8 * KIB, "retention", NULL, "free",
+	 "smaller-pieces host-memory"},
+	{"ended while it grew by nothing", make_ended_leak, 4 * KIB, "", NULL, "", ""},
 	{"ended with room", make_ended, 5 * GIB, "", NULL, "", ""},
 	{"taken at once, hardly used", make_ended_arena, GIB, "preallocation", NULL,
 	 "grow logical-limit", "raise-limit " BATCH " " TORCH_ONLY},

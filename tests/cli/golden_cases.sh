@@ -502,7 +502,7 @@ case_info_lists_the_run() {
 
 case_report_tells_of_the_whole_run() {
 	make_runs
-	v report --run third.vscope | grep -e '^\$' -e events
+	v report --run third.vscope | grep -e '^\$' -e ' event'
 	v report --run --json missing.vscope third.vscope lonely.vscope first.vscope other.vscope |
 		grep -e '"trace"' -e '"events"' -e '"failed"' -e ! -e exit
 }
