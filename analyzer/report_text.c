@@ -342,8 +342,9 @@ static void put_growth(struct vs_story *story, const struct vs_retained *retaine
 	else
 		vs_text_add(&line, " (%zu of %zu %ss)", growth->nr_grown, growth->nr_steps, unit);
 	if (retained->has_forecast && !is_full)
-		vs_text_add(&line, ", at this rate full in %" PRIu64 " %ss",
-			    retained->steps_to_full, unit);
+		vs_text_add(&line, ", will be full in %" PRIu64 " %ss (%s)",
+			    retained->steps_to_full, unit,
+			    vs_units_put_time(a, retained->time_to_full_ns));
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 

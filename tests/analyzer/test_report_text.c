@@ -525,11 +525,10 @@ static void test_growth_is_told_with_its_rate_onset_and_sites(void **state)
 		script_set_stack(&rig.script, 2);
 		script_alloc(&rig.script, VS_MEMORY_DEVICE, 2 * BASE + i * GIB, 6 * MIB);
 	}
-	assert_retained(
-		&rig, false, 1,
-		"RETAINED      +8.00 MiB a step since step 0 (19 of 19 steps), at this rate "
-		"full in 106 steps\n"
-		"  +6.00 MiB a step         train+0x200\n");
+	assert_retained(&rig, false, 1,
+			"RETAINED      +8.00 MiB a step since step 0 (19 of 19 steps), will be "
+			"full in 106 steps (318 us)\n"
+			"  +6.00 MiB a step         train+0x200\n");
 	/* It is full already: no forecast. */
 	assert_retained(&rig, true, 5,
 			"RETAINED      +8.00 MiB a step since step 0 (19 of 19 steps)\n"
