@@ -177,6 +177,17 @@ static void make_cache(struct story_rig *rig, uint64_t number)
 	refuse(rig, 2 * GIB, 500 * MIB);
 }
 
+/* TensorFlow's allocator has segments without a block, and keeps them. */
+static void make_tensorflow_cache(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_FRAMEWORK, 0, "TensorFlow GPU_0_bfc");
+	make_holes(rig, 20, 64 * MIB);
+	for (uint64_t i = number; i < 20; i++)
+		script_block_free(&rig->script, 1, at(100 + i) + 128 * MIB);
+	take(rig, 1, 2 * GIB);
+	refuse(rig, 2 * GIB, 500 * MIB);
+}
+
 /* Memory of captured graphs, in pieces, is none for PyTorch's other requests. */
 static void make_graphs(struct story_rig *rig, uint64_t number)
 {
@@ -278,6 +289,23 @@ static void make_leak_beside_limit(struct story_rig *rig, uint64_t number)
 	keep(rig, number, 0);
 	measure(rig, GIB + 20 * number, 0, true);
 	script_block_fail(&rig->script, 1, 64 * MIB);
+}
+
+/* Much leaks outside a pool of 1 GiB, and little in it: 20 x 6 MiB. */
+static void make_two_leaks(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_FRAMEWORK, GIB, "TensorFlow GPU_0_bfc");
+	take(rig, 1, GIB);
+	script_block(&rig->script, 1, at(1), GIB - 120 * MIB);
+	for (uint64_t i = 0; i < 20; i++) {
+		script_step(&rig->script, i);
+		script_set_stack(&rig->script, 5);
+		take(rig, 300 + i, number);
+		script_set_stack(&rig->script, 6);
+		script_block(&rig->script, 1, at(1) + GIB - (120 - 6 * i) * MIB, 6 * MIB);
+	}
+	measure(rig, GIB + 20 * number, 0, true);
+	script_block_fail(&rig->script, 1, 6 * MIB);
 }
 
 /* A limit of `number`, and as much in blocks; 500 MiB are asked. The card has 7 GiB, less that. */
@@ -465,6 +493,8 @@ static const struct scenario scenarios[] = {
 	 "empty-cache " BATCH},
 	{"a cache that is free", make_cache, 0, "pool", NULL, "empty-cache",
 	 "move-pins expandable-segments trim " BATCH},
+	{"a cache of TensorFlow's", make_tensorflow_cache, 0, "pool", NULL,
+	 "logical-limit smaller-peak", "trim empty-cache grow move-pins " BATCH},
 	{"holes of graphs", make_graphs, 20, "pool", NULL, "share-graph-pool",
 	 "empty-cache trim expandable-segments " BATCH},
 	{"too few holes of graphs", make_graphs, 8, "capacity", "pool", "",
@@ -494,6 +524,8 @@ static const struct scenario scenarios[] = {
 	 "raise-limit", "keep-numbers grow end-others"},
 	{"a leak beside a limit", make_leak_beside_limit, 64 * MIB, "limit", NULL, "raise-limit",
 	 "keep-numbers free grow"},
+	{"a large leak beside a limit, a small one behind", make_two_leaks, 64 * MIB, "limit",
+	 "retention", "raise-limit", "keep-numbers grow"},
 	{"a limit, and room", make_limit, 2 * GIB, "limit", NULL, "raise-limit",
 	 "smaller-batch grow end-others " TORCH_ONLY},
 	{"a limit, and little room", make_limit, 7 * GIB, "limit", NULL,
