@@ -208,6 +208,7 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 	uintptr_t start = (uintptr_t)frame;
 	struct vs_unwind_memo_run *run;
 	enum vs_unwind_end end;
+	uint8_t last = VS_UNWIND_END; /* of the latest run: the walk ends there, or goes on */
 	uint32_t *likely;
 	size_t nr = 0;
 
@@ -236,7 +237,8 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 		if (run) {
 			take_frames(frames + nr, max_frames - nr, run, run->nr_frames);
 			nr += run->nr_frames;
-			if (run->end_kind == VS_UNWIND_END)
+			last = run->end_kind;
+			if (vs_unwind_kind_is_last(last))
 				break;
 			vs_unwind_memo_leave(run, &place.state);
 			likely = &run->next;
@@ -252,7 +254,9 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 		likely = vs_unwind_memo_get_start(&self->memo, &place.state);
 	}
 	*nr_frames = nr < max_frames ? (uint32_t)nr : max_frames;
-	return nr < max_frames ? VS_UNWIND_IS_WHOLE : VS_UNWIND_IS_DEEP;
+	if (nr >= max_frames)
+		return VS_UNWIND_IS_DEEP;
+	return last == VS_UNWIND_BARE ? VS_UNWIND_IS_CUT : VS_UNWIND_IS_WHOLE;
 }
 
 /* ---- The walk that was made before ----------------------------------------------------------- */
@@ -303,7 +307,7 @@ VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const v
 		nr += run->nr_frames;
 		if (__builtin_expect(nr > max_frames, 0))
 			return false;
-		if (run->end_kind == VS_UNWIND_END)
+		if (vs_unwind_kind_is_last(run->end_kind))
 			break;
 		vs_unwind_memo_leave(run, &state);
 		likely = &run->next;

@@ -58,9 +58,9 @@ struct vs_unwind_path {
 };
 
 /*
- * Fills in *path for the stack that vs_unwind_walk() would find. False: it is not whole, has more
- * than max_frames frames, is not on the thread's own stack, or not all of it is remembered; a walk
- * is due then. As a walk otherwise.
+ * Fills in *path for the stack that vs_unwind_walk() would find. False: it is neither whole nor cut
+ * by code that nobody describes, has more than max_frames frames, is not on the thread's own stack,
+ * or not all of it is remembered; a walk is due then. As a walk otherwise.
  */
 bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,
 		      struct vs_unwind_path *path);

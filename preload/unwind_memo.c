@@ -205,6 +205,9 @@ struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
 		earn(memo);
 		return run;
 	}
+	/* Nothing to be remembered is nothing that was forgotten. */
+	if (!vs_unwind_rule_is_plain(vs_unwind_rules_get(from->address)))
+		return NULL;
 	pay(memo);
 	return remember(memo, tag, from, window);
 }

@@ -48,6 +48,18 @@ static inline enum vs_unwind_kind vs_unwind_rule_kind(uint64_t rule)
 	return (enum vs_unwind_kind)(rule & 0xff);
 }
 
+/* It says where the caller is: no other kind does without more than the stack. */
+static inline bool vs_unwind_rule_is_plain(uint64_t rule)
+{
+	return vs_unwind_rule_kind(rule) <= VS_UNWIND_BP_LOAD;
+}
+
+/* A walk ends here, whatever the stack holds. */
+static inline bool vs_unwind_kind_is_last(uint8_t kind)
+{
+	return kind == VS_UNWIND_END || kind == VS_UNWIND_BARE;
+}
+
 static inline enum vs_unwind_bp vs_unwind_rule_bp(uint64_t rule)
 {
 	return (enum vs_unwind_bp)(rule >> 8 & 0xff);

@@ -144,14 +144,21 @@ static _Thread_local struct path *paths;
 
 static uint64_t add_up(const struct record *record)
 {
-	uint64_t sum = 14695981039346656037u + record->nr_frames; /* FNV-1a, of words */
+	/* FNV-1a, of words */
+	uint64_t sum = 14695981039346656037u + record->nr_frames + (record->is_cut ? 1u << 30 : 0);
 
 	for (uint32_t i = 0; i < record->nr_frames; i++)
 		sum = (sum ^ record->frames[i]) * 1099511628211u;
 	return sum | 1;
 }
 
-/* The same path: the same frames. And only a whole stack has one. */
+/* Cut because there were too many frames. */
+static bool is_deep(const struct record *record)
+{
+	return record->is_cut && record->frames[record->nr_frames - 1] - bare_code >= bare_size;
+}
+
+/* The same path: the same frames. And no stack has one that is not all there is. */
 static void compare_path(const struct record *record, const struct vs_unwind_path *path)
 {
 	uint64_t sum = add_up(record);
@@ -164,10 +171,10 @@ static void compare_path(const struct record *record, const struct vs_unwind_pat
 		return;
 	stack_referee.nr_recalls++;
 	known = &paths[path->a % NR_PATHS];
-	if (record->is_cut || (known->sum && known->path.a == path->a && known->path.b == path->b &&
-			       known->sum != sum)) {
+	if (is_deep(record) || (known->sum && known->path.a == path->a &&
+				known->path.b == path->b && known->sum != sum)) {
 		stack_referee.nr_different++;
-		fprintf(stderr, "a path means two stacks, or one that is cut\n");
+		fprintf(stderr, "a path means two stacks, or one that is too deep\n");
 	}
 	*known = (struct path){*path, sum};
 }

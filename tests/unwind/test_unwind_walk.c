@@ -316,15 +316,53 @@ static void test_unloading_makes_a_path_another_one(void **state)
 	assert_false(is_same(&before, &after));
 }
 
-static void test_what_is_not_whole_is_not_recalled(void **state)
+static void test_what_takes_another_unwinder_is_not_recalled(void **state)
 {
 	struct vs_unwind_path path;
 
 	(void)state;
 	thread->own.window = stack.window;
-	make(10, fake_stack_return_to_nowhere(&stack));
-	walk(MAX_FRAMES);
+	make(10, (uint64_t)(uintptr_t)unwind_asm_by_expression + 6);
+	assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_FOREIGN);
 	assert_false(recall(MAX_FRAMES, &path));
+}
+
+/* Code that is made at run time calls, and calls again: its stacks are known as others are. */
+static void test_a_stack_that_code_cuts_is_recalled(void **state)
+{
+	struct vs_unwind_path cut, again, whole;
+
+	(void)state;
+	for (unsigned nr = 2; nr < MAX_FRAMES; nr++) {
+		make_whole(nr);
+		stack.words[1 + 2 * (nr - 1)] = fake_stack_return_to_nowhere(&stack);
+		assert_false(recall(MAX_FRAMES, &cut));
+		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
+		assert_true(recall(MAX_FRAMES, &cut));
+		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
+		assert_true(recall(nr, &again));
+		assert_true(is_same(&cut, &again));
+		assert_int_equal(walk(nr), VS_UNWIND_IS_DEEP);
+		assert_false(recall(nr - 1, &again));
+		make_whole(nr);
+		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
+		assert_true(recall(MAX_FRAMES, &whole));
+		assert_false(is_same(&cut, &whole));
+		vs_unwind_rules_forget();
+	}
+}
+
+/* That there is nothing to remember in it does not speak against the memo. */
+static void test_code_that_nobody_describes_costs_no_credit(void **state)
+{
+	(void)state;
+	make_whole(1);
+	stack.words[1] = fake_stack_return_to_nowhere(&stack);
+	for (unsigned i = 0; i < 200; i++) {
+		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
+		assert_int_equal(thread->memo.nr_plain, 0);
+	}
+	assert_int_equal(thread->memo.credit, VS_UNWIND_MEMO_MOST_CREDIT);
 }
 
 /* All that can end a walk ends one without the memo in the same way. */
@@ -444,7 +482,9 @@ int main(void)
 		TEST(test_a_stack_is_recalled_after_it_was_walked_and_not_before),
 		TEST(test_another_frame_is_another_path),
 		TEST(test_unloading_makes_a_path_another_one),
-		TEST(test_what_is_not_whole_is_not_recalled),
+		TEST(test_what_takes_another_unwinder_is_not_recalled),
+		TEST(test_a_stack_that_code_cuts_is_recalled),
+		TEST(test_code_that_nobody_describes_costs_no_credit),
 		TEST(test_another_stack_is_not_recalled),
 		TEST(test_a_walk_without_the_memo_finds_the_same),
 		TEST(test_rules_of_code_that_is_gone_guide_nobody),
