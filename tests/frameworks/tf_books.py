@@ -5,6 +5,9 @@ usage: tf_books.py VENV STAGE WORK    one line for each way to run, and for each
 tensorflow/books.py runs under `vramscope run --softgpu` and leaves TensorFlow's own numbers in the
 trace, as marks. The trace is read by the reader of oracle.py, which shares nothing with the analyzer;
 bytes in use and their peak must be those of the chunks at every mark.
+
+The last mode needs no GPU, nor anything that looks like one: TF_CPU_ALLOCATOR_USE_BFC makes TensorFlow
+divide its memory of the host by the same allocator, and VRAMSCOPE_HOST_POOLS records it.
 """
 import concurrent.futures
 import os
@@ -16,14 +19,17 @@ import oracle
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "tensorflow", "books.py")
 DRIVER = 1  # owner of a pool
+NO_DEVICE = -1  # of a pool: memory of the host
 JOBS = 2  # a process of TensorFlow takes up to 2 GB
 TIMEOUT = 300  # seconds; a hang, not a measurement
 
+HOST = "host memory, without a GPU"
 MODES = [
     ("pre-allocated", {}),
     ("growing", {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}),
     ("logical device", {"BOOKS_LIMIT": "1024"}),
     ("cuda_malloc_async", {"TF_GPU_ALLOCATOR": "cuda_malloc_async"}),
+    (HOST, {"BOOKS_DEVICE": "CPU:0", "TF_CPU_ALLOCATOR_USE_BFC": "1", "VRAMSCOPE_HOST_POOLS": "1"}),
 ]
 WAYS = ["eager", "compiled", "keras_fit", "kept"]
 
@@ -43,11 +49,11 @@ def flatten(recorded):
             yield kind, recorded.names.get(fields[0], ""), 0, 0
 
 
-def judge(path):
+def judge(path, wanted_device):
     """(numbers compared, differences)"""
     recorded = oracle.Recorded(path)
     pools = {number for number, (owner, device, name) in recorded.pools.items()
-             if (name.startswith("TensorFlow") or owner == DRIVER) and device == 0}
+             if (name.startswith("TensorFlow") or owner == DRIVER) and device == wanted_device}
     blocks = {}
     live = peak = compared = 0
     differences = []
@@ -75,15 +81,17 @@ def judge(path):
 
 
 def run(venv, stage, work, name, settings):
-    trace = os.path.join(work, f"{os.path.basename(venv)}-{name.replace(' ', '-')}.vscope")
-    command = [os.path.join(stage, "bin", "vramscope"), "run", "--softgpu=8G", "-o", trace, "--",
+    file = "".join(c if c.isalnum() else "-" for c in name)
+    trace = os.path.join(work, f"{os.path.basename(venv)}-{file}.vscope")
+    options = [] if name == HOST else ["--softgpu=8G"]
+    command = [os.path.join(stage, "bin", "vramscope"), "run", *options, "-o", trace, "--",
                os.path.join(venv, "bin", "python"), "-B", PROGRAM, *WAYS]
     environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", **settings)
     done = subprocess.run(command, env=environment, capture_output=True, text=True,
                           errors="replace", timeout=TIMEOUT, check=False)
     if done.returncode:
         return 0, [f"ended with {done.returncode}: {done.stderr[-300:]}"]
-    return judge(trace)
+    return judge(trace, NO_DEVICE if name == HOST else 0)
 
 
 def compare(venv, stage, work):

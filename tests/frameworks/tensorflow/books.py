@@ -1,6 +1,6 @@
 """Trains in several ways, and writes into the trace, as marks, what TensorFlow says of its memory.
 
-usage: books.py WAY...
+usage: books.py WAY...    on the device BOOKS_DEVICE, by default GPU:0
 """
 import ctypes
 import gc
@@ -11,12 +11,13 @@ import numpy as np
 import tensorflow as tf
 
 PROFILER = ctypes.CDLL(None)
+DEVICE = os.environ.get("BOOKS_DEVICE", "GPU:0")
 
 
 def tell():
     """A mark with TensorFlow's own numbers, taken when nothing is under way."""
     gc.collect()
-    info = tf.config.experimental.get_memory_info("GPU:0")
+    info = tf.config.experimental.get_memory_info(DEVICE)
     PROFILER.vramscope_mark(f"books {info['current']} {info['peak']}".encode())
 
 
@@ -79,7 +80,11 @@ def limit():
 
 def main():
     limit()
-    with tf.device("/GPU:0"):
+    if DEVICE.startswith("CPU"):
+        # Operations that run at the same time have a peak that depends on who comes first.
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+    with tf.device(DEVICE):
         for way in sys.argv[1:]:
             globals()[way]()
 
