@@ -35,28 +35,36 @@ static uint32_t take_place(void)
 	return VS_DELEGATION_NONE;
 }
 
+uint64_t vs_delegation_hash(const uint64_t *frames, uint32_t nr_frames)
+{
+	uint64_t hash = nr_frames;
+
+	for (uint32_t i = 0; i < nr_frames; i++)
+		hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
+	return hash ? hash : 1;
+}
+
 vs_delegation vs_delegation_begin(enum vs_frame_link link, const uint64_t *frames,
-				  uint32_t nr_frames, bool is_nested)
+				  uint32_t nr_frames, uint64_t hash, bool is_nested)
 {
 	uint32_t i = take_place();
 	struct call *call = &calls[i < VS_DELEGATION_MAX ? i : 0];
-	uint64_t hash = nr_frames;
+	uint32_t serial;
 
 	if (i == VS_DELEGATION_NONE) {
 		atomic_fetch_add_explicit(&nr_without, 1, memory_order_relaxed);
 		return VS_DELEGATION_NONE;
 	}
-	for (uint32_t k = 0; k < nr_frames; k++)
-		hash = (hash ^ frames[k]) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
-	/* Each store behind that of the odd serial: no fence, of which ThreadSanitizer knows
-	 * nothing. */
-	atomic_fetch_add_explicit(&call->serial, 1, memory_order_relaxed);
+	/* Nobody else writes here. Each store behind that of the odd serial: no fence, of which
+	 * ThreadSanitizer knows nothing. */
+	serial = atomic_load_explicit(&call->serial, memory_order_relaxed);
+	atomic_store_explicit(&call->serial, serial + 1, memory_order_relaxed);
 	atomic_store_explicit(&call->nr_frames, nr_frames, memory_order_release);
 	atomic_store_explicit(&call->link, (int)link, memory_order_release);
-	atomic_store_explicit(&call->hash, hash ? hash : 1, memory_order_release);
+	atomic_store_explicit(&call->hash, hash, memory_order_release);
 	for (uint32_t k = 0; k < nr_frames; k++)
 		atomic_store_explicit(&call->frames[k], frames[k], memory_order_release);
-	atomic_fetch_add_explicit(&call->serial, 1, memory_order_release);
+	atomic_store_explicit(&call->serial, serial + 2, memory_order_release);
 	if (!is_nested)
 		atomic_fetch_or_explicit(&vs_delegation_active, UINT64_C(1) << i,
 					 memory_order_release);

@@ -24,13 +24,16 @@
 typedef uint32_t vs_delegation;
 #define VS_DELEGATION_NONE UINT32_MAX
 
+/* Frames as a number, which is never 0. Any thread. */
+uint64_t vs_delegation_hash(const uint64_t *frames, uint32_t nr_frames);
+
 /*
  * The calling thread has this done by others. frames: as a stack has them, at most
- * VS_PYTHON_MAX_FRAMES. link: VS_LINK_BACKWARD or VS_LINK_EXECUTE. is_nested: it is itself such a
- * worker, and the call is part of another one.
+ * VS_PYTHON_MAX_FRAMES; hash: theirs. link: VS_LINK_BACKWARD or VS_LINK_EXECUTE. is_nested: it is
+ * itself such a worker, and the call is part of another one.
  */
 vs_delegation vs_delegation_begin(enum vs_frame_link link, const uint64_t *frames,
-				  uint32_t nr_frames, bool is_nested);
+				  uint32_t nr_frames, uint64_t hash, bool is_nested);
 void vs_delegation_end(vs_delegation call);
 
 /* No call is under way: a new recording, or the child of a fork. One thread. */

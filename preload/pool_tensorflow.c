@@ -15,6 +15,7 @@
 #include "lifecycle.h"
 #include "pool_request.h"
 #include "recorder.h"
+#include "stack.h"
 #include "tensorflow_allocators.h"
 #include "tensorflow_dump.h"
 #include "tensorflow_op.h"
@@ -138,6 +139,7 @@ static void *allocate(struct vs_behind *behind, struct vs_behind *get_size, void
 		return NULL;
 	if (!is_wanted())
 		return real(allocator, alignment, size, attributes);
+	vs_stack_expect(frame);
 	vs_pool_request_begin(&request);
 	address = real(allocator, alignment, size, attributes);
 	vs_pool_request_end(&request);
@@ -269,15 +271,19 @@ HOOKS(tensorflow, "_ZN10tensorflow12BFCAllocator")
  */
 EXPORT void TFE_Execute(void *op, void **results, int *nr_results, void *status);
 
+/* Of chunks. A call is no event, and no reason to begin a trace. */
+static bool has_stacks(void)
+{
+	return vs_lifecycle_peek_log() && is_wanted() && !vs_lifecycle_settings()->no_stacks;
+}
+
 void TFE_Execute(void *op, void **results, int *nr_results, void *status)
 {
 	static struct vs_behind behind = {.library = "libtensorflow_cc.so", .name = "TFE_Execute"};
 	__typeof__(&TFE_Execute) real = (__typeof__(real))vs_behind_get(&behind);
-	/* No event, and no reason to begin a trace. */
 	struct vs_thread *self =
-		vs_lifecycle_peek_log()
-			? vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, __builtin_frame_address(0))
-			: NULL;
+		has_stacks() ? vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, __builtin_frame_address(0))
+			     : NULL;
 	uint32_t call = 0;
 
 	if (self) {

@@ -266,6 +266,19 @@ bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
 	       vs_unwind_recall(&self->scratch->unwind, self->base.frame, max_depth, path);
 }
 
+void vs_stack_expect(const void *frame)
+{
+	struct vs_thread_state *self = vs_thread_self();
+
+	if (VS_UNWIND_ARCH_IS_KNOWN && self->scratch)
+		vs_unwind_expect(&self->scratch->unwind, frame);
+}
+
+void vs_stack_keep(struct vs_thread_state *self)
+{
+	vs_unwind_keep(&self->scratch->unwind, self->base.frame);
+}
+
 void vs_stack_begin_in_child(void)
 {
 	vs_unwind_rules_begin_in_child();

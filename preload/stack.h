@@ -31,6 +31,13 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack);
 bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path);
 
 /*
+ * What vs_stack_recall() will need is fetched into the cache meanwhile. frame: of the hook, whose
+ * outermost it is. Keep: it was just recalled, and is to be fetched next time. The own thread.
+ */
+void vs_stack_expect(const void *frame);
+void vs_stack_keep(struct vs_thread_state *self);
+
+/*
  * The child of a fork: another thread of the parent may have held libunwind's lock, which then
  * nobody here will ever release. Before the first capture.
  */

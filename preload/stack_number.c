@@ -280,6 +280,8 @@ uint32_t vs_stack_number_get(struct vs_thread *thread)
 	is_recalled = vs_stack_recall(self, &path);
 	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
 	if (thread->label && is_recalled) {
+		/* Operations of a framework lie between two of these. */
+		vs_stack_keep(self);
 		path.a = (path.a ^ thread->label) * UINT64_C(0xd6e8feb86659fd93);
 		path.b = (path.b ^ thread->label << 7) * UINT64_C(0x9e3779b97f4a7c15);
 	}

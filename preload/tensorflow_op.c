@@ -5,6 +5,7 @@
 #include "behind.h"
 #include "record.h"
 #include "recorder.h"
+#include "thread.h"
 
 /* Up to 2.19: pointers to text that ends with a NUL. */
 struct annotation_old {
@@ -29,17 +30,30 @@ struct annotation_new {
 /* No text is so long, and no address so low. */
 #define LEAST_ADDRESS 65536u
 
-static uint32_t get_number(const char *text, size_t size)
+static __attribute__((noinline)) uint32_t look_up(struct vs_text_memo *memo, const char *text,
+						  size_t size)
 {
 	char copy[TEXT_MAX + 1];
+	uint32_t number;
+
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	number = vs_recorder_keep_name(copy);
+	if (memo && number != VS_NO_ID)
+		vs_text_memo_add(memo, text, size, number);
+	return number;
+}
+
+static uint32_t get_number(struct vs_text_memo *memo, const char *text, size_t size)
+{
+	uint32_t number;
 
 	if (!text || !size)
 		return VS_NO_ID;
 	if (size > TEXT_MAX)
 		size = TEXT_MAX;
-	memcpy(copy, text, size);
-	copy[size] = '\0';
-	return vs_recorder_keep_name(copy);
+	number = memo ? vs_text_memo_find(memo, text, size) : VS_NO_ID;
+	return __builtin_expect(number != VS_NO_ID, 1) ? number : look_up(memo, text, size);
 }
 
 uint64_t vs_tensorflow_op_get(struct vs_thread *self, uint64_t *run)
@@ -53,10 +67,11 @@ uint64_t vs_tensorflow_op_get(struct vs_thread *self, uint64_t *run)
 		struct annotation_new new;
 		size_t first;
 	} annotation;
+	struct vs_thread_scratch *scratch = ((struct vs_thread_state *)self)->scratch;
+	struct vs_text_memo *memo = scratch ? &scratch->texts : NULL; /* not at its first event */
 	const void *found = get ? get() : NULL;
 	uint32_t op, region;
 
-	(void)self;
 	*run = 0;
 	if (!found)
 		return 0;
@@ -66,13 +81,13 @@ uint64_t vs_tensorflow_op_get(struct vs_thread *self, uint64_t *run)
 		return 0;
 	if (annotation.first < LEAST_ADDRESS) {
 		*run = (uint64_t)annotation.new.step;
-		op = get_number(annotation.new.op, annotation.new.op_size);
-		region = get_number(annotation.new.region, annotation.new.region_size);
+		op = get_number(memo, annotation.new.op, annotation.new.op_size);
+		region = get_number(memo, annotation.new.region, annotation.new.region_size);
 		return op ? vs_frame_make_op(op, region, (uint32_t)annotation.new.type) : 0;
 	}
 	*run = (uint64_t)annotation.old.step;
-	op = get_number(annotation.old.op, strnlen(annotation.old.op, TEXT_MAX));
-	region = annotation.old.region ? get_number(annotation.old.region,
+	op = get_number(memo, annotation.old.op, strnlen(annotation.old.op, TEXT_MAX));
+	region = annotation.old.region ? get_number(memo, annotation.old.region,
 						    strnlen(annotation.old.region, TEXT_MAX))
 				       : VS_NO_ID;
 	return op ? vs_frame_make_op(op, region, (uint32_t)annotation.old.type) : 0;

@@ -1,6 +1,7 @@
 #ifndef VS_THREAD_H
 #define VS_THREAD_H
 
+#include "call_memo.h"
 #include "codec.h"
 #include "guard.h"
 #include "phases.h"
@@ -8,6 +9,7 @@
 #include "python_code.h"
 #include "ring.h"
 #include "stack_memo.h"
+#include "text_memo.h"
 #include "unwind.h"
 
 /* More than the deepest stack: our own frames are taken off afterwards. */
@@ -45,6 +47,8 @@ struct vs_thread_scratch {
 	struct vs_thread_python python;
 	struct vs_thread_call calls[VS_THREAD_MAX_CALLS];
 	uint32_t nr_calls;
+	struct vs_call_memo call_frames;
+	struct vs_text_memo texts;
 	struct vs_phases phases;
 	/* For the unwinder's slow way. */
 	_Alignas(16) unsigned char context[VS_PRIVATE_LIBRARY_CONTEXT_SIZE];

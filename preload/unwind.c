@@ -315,3 +315,30 @@ VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const v
 	*path = found;
 	return true;
 }
+
+/* ---- What will be recalled ------------------------------------------------------------------- */
+
+/* Where a walk of this frame begins. */
+VS_UNWIND_UNWATCHED static struct vs_unwind_state get_beginning(const void *frame)
+{
+	uintptr_t start = (uintptr_t)frame;
+
+	return (struct vs_unwind_state){
+		.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN),
+		.sp = start + VS_UNWIND_ARCH_FRAME_SIZE,
+	};
+}
+
+void vs_unwind_expect(struct vs_unwind_thread *self, const void *frame)
+{
+	struct vs_unwind_state from = get_beginning(frame);
+
+	vs_unwind_memo_expect(&self->memo, &from);
+}
+
+void vs_unwind_keep(struct vs_unwind_thread *self, const void *frame)
+{
+	struct vs_unwind_state from = get_beginning(frame);
+
+	vs_unwind_memo_keep_trail(&self->memo, &from);
+}

@@ -65,4 +65,12 @@ struct vs_unwind_path {
 bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,
 		      struct vs_unwind_path *path);
 
+/*
+ * For hooks between two calls of which a program does so much that nothing of ours is in the cache
+ * any more. Expect: what vs_unwind_recall() of this frame is likely to need is fetched meanwhile.
+ * Keep: it has just been recalled, and will be expected. As a walk otherwise.
+ */
+void vs_unwind_expect(struct vs_unwind_thread *self, const void *frame);
+void vs_unwind_keep(struct vs_unwind_thread *self, const void *frame);
+
 #endif

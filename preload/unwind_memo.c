@@ -211,3 +211,38 @@ struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
 	pay(memo);
 	return remember(memo, tag, from, window);
 }
+
+static uint32_t get_trail(const struct vs_unwind_state *from)
+{
+	return (uint32_t)((from->address ^ from->sp << 16) * VS_UNWIND_RULES_MIX >>
+			  (64 - VS_UNWIND_MEMO_TRAIL_BITS));
+}
+
+void vs_unwind_memo_expect(const struct vs_unwind_memo *memo, const struct vs_unwind_state *from)
+{
+	const uint32_t *runs = memo->trails[get_trail(from)].runs;
+
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_TRAIL_NR_RUNS && runs[i]; i++) {
+		const char *run = (const char *)&memo->runs[runs[i] - 1];
+
+		for (size_t at = 0; at < sizeof(struct vs_unwind_memo_run); at += 64)
+			__builtin_prefetch(run + at);
+	}
+}
+
+void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo, const struct vs_unwind_state *from)
+{
+	uint32_t *runs = memo->trails[get_trail(from)].runs;
+	uint32_t number = *vs_unwind_memo_get_start(memo, from);
+	unsigned nr = 0;
+
+	/* Whatever it finds is the number of a run: at worst it is of no use. */
+	while (nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS) {
+		runs[nr++] = number + 1;
+		if (vs_unwind_kind_is_last(memo->runs[number].end_kind))
+			break;
+		number = memo->runs[number].next;
+	}
+	if (nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS)
+		runs[nr] = 0;
+}

@@ -58,6 +58,18 @@ struct vs_unwind_memo_run {
 	uint32_t slots[VS_UNWIND_MEMO_NR_WORDS];
 };
 
+/*
+ * The runs of a walk, each its number plus one; 0 behind the last. Who comes by so rarely that the
+ * runs have left the cache fetches all of them at once: each says where the next one is, and to
+ * wait for one after the other takes longer than all the rest.
+ */
+#define VS_UNWIND_MEMO_TRAIL_BITS    8
+#define VS_UNWIND_MEMO_TRAIL_NR_RUNS 16
+
+struct vs_unwind_memo_trail {
+	_Alignas(64) uint32_t runs[VS_UNWIND_MEMO_TRAIL_NR_RUNS];
+};
+
 /* All zero at first: pages that are not used are not touched. */
 struct vs_unwind_memo {
 	/* What the run of the same number begins with, hashed; 0: none. A set is four in a row. */
@@ -73,6 +85,8 @@ struct vs_unwind_memo {
 	uint32_t nr_plain; /* walks to be made without it */
 	/* Number of the run that a walk began with last time, by a few bits of its beginning. */
 	uint32_t starts[1u << VS_UNWIND_MEMO_START_BITS];
+	/* Of walks that were asked to be kept, in the same way. */
+	struct vs_unwind_memo_trail trails[1u << VS_UNWIND_MEMO_TRAIL_BITS];
 };
 
 /* What differs in the four words from number first on: 0, if nothing does. */
@@ -169,6 +183,12 @@ VS_UNWIND_UNWATCHED static inline struct vs_unwind_memo_run *vs_unwind_memo_get(
 		*likely = (uint32_t)(run - memo->runs);
 	return run;
 }
+
+/* Has the runs fetched that a walk from here met when its trail was kept. */
+void vs_unwind_memo_expect(const struct vs_unwind_memo *memo, const struct vs_unwind_state *from);
+
+/* Keeps the trail of a walk from here, all of which has just been recalled. */
+void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo, const struct vs_unwind_state *from);
 
 /* Sets *state, which was at the beginning of the run, to its end. */
 VS_UNWIND_UNWATCHED static inline void vs_unwind_memo_leave(const struct vs_unwind_memo_run *run,

@@ -16,6 +16,12 @@
 static const uint64_t stack_a[] = {11, 12, 13};
 static const uint64_t stack_b[] = {21, 22};
 
+static vs_delegation begin_call(const uint64_t *frames, uint32_t nr_frames, bool is_nested)
+{
+	return vs_delegation_begin(VS_LINK_BACKWARD, frames, nr_frames,
+				   vs_delegation_hash(frames, nr_frames), is_nested);
+}
+
 static int clear(void **state)
 {
 	(void)state;
@@ -52,7 +58,7 @@ static void test_without_a_call_there_is_nothing(void **state)
 static void test_of_one_call_the_frames_are_given(void **state)
 {
 	const uint64_t wanted[] = {BACKWARD, 11, 12, 13};
-	vs_delegation call = vs_delegation_begin(VS_LINK_BACKWARD, stack_a, 3, false);
+	vs_delegation call = begin_call(stack_a, 3, false);
 	uint64_t frames[3], which;
 
 	(void)state;
@@ -69,8 +75,8 @@ static void test_of_several_calls_none_is_given(void **state)
 {
 	const uint64_t only_b[] = {BACKWARD, 21, 22};
 	const uint64_t several = SEVERAL;
-	vs_delegation a = vs_delegation_begin(VS_LINK_BACKWARD, stack_a, 3, false);
-	vs_delegation b = vs_delegation_begin(VS_LINK_BACKWARD, stack_b, 2, false);
+	vs_delegation a = begin_call(stack_a, 3, false);
+	vs_delegation b = begin_call(stack_b, 2, false);
 
 	(void)state;
 	expect(&several, 1);
@@ -83,8 +89,8 @@ static void test_of_several_calls_none_is_given(void **state)
 static void test_a_nested_call_is_part_of_another_one(void **state)
 {
 	const uint64_t wanted[] = {BACKWARD, 11, 12, 13};
-	vs_delegation a = vs_delegation_begin(VS_LINK_BACKWARD, stack_a, 3, false);
-	vs_delegation b = vs_delegation_begin(VS_LINK_BACKWARD, stack_b, 2, true);
+	vs_delegation a = begin_call(stack_a, 3, false);
+	vs_delegation b = begin_call(stack_b, 2, true);
 
 	(void)state;
 	expect(wanted, 4);
@@ -96,7 +102,7 @@ static void test_a_nested_call_is_part_of_another_one(void **state)
 static void test_a_call_without_python_gives_nothing(void **state)
 {
 	uint64_t frames[4], which;
-	vs_delegation call = vs_delegation_begin(VS_LINK_BACKWARD, NULL, 0, false);
+	vs_delegation call = begin_call(NULL, 0, false);
 
 	(void)state;
 	assert_int_equal(vs_delegation_get(frames, 4, &which), 0);
@@ -109,9 +115,9 @@ static void test_fingerprints_differ_as_the_calls_do(void **state)
 	vs_delegation a, b;
 
 	(void)state;
-	a = vs_delegation_begin(VS_LINK_BACKWARD, stack_a, 3, false);
+	a = begin_call(stack_a, 3, false);
 	only_a = get_print();
-	b = vs_delegation_begin(VS_LINK_BACKWARD, stack_b, 2, false);
+	b = begin_call(stack_b, 2, false);
 	both = get_print();
 	vs_delegation_end(a);
 	only_b = get_print();
@@ -120,8 +126,8 @@ static void test_fingerprints_differ_as_the_calls_do(void **state)
 	assert_true(only_a != both && none != only_b);
 	assert_true(get_print() == none);
 	/* The same call again, in another place of the table. */
-	b = vs_delegation_begin(VS_LINK_BACKWARD, stack_b, 2, true);
-	a = vs_delegation_begin(VS_LINK_BACKWARD, stack_a, 3, false);
+	b = begin_call(stack_b, 2, true);
+	a = begin_call(stack_a, 3, false);
 	assert_true(get_print() == only_a);
 	vs_delegation_end(a);
 	vs_delegation_end(b);
@@ -135,9 +141,9 @@ static void test_a_call_that_found_no_room_makes_others_uncertain(void **state)
 
 	(void)state;
 	for (int i = 0; i < VS_DELEGATION_MAX; i++)
-		calls[i] = vs_delegation_begin(VS_LINK_BACKWARD, stack_a, 3, i > 0);
+		calls[i] = begin_call(stack_a, 3, i > 0);
 	expect(only, 4);
-	extra = vs_delegation_begin(VS_LINK_BACKWARD, stack_b, 2, false);
+	extra = begin_call(stack_b, 2, false);
 	assert_true(extra == VS_DELEGATION_NONE);
 	expect(&several, 1);
 	vs_delegation_end(extra);
@@ -145,14 +151,14 @@ static void test_a_call_that_found_no_room_makes_others_uncertain(void **state)
 	for (int i = 0; i < VS_DELEGATION_MAX; i++)
 		vs_delegation_end(calls[i]);
 	expect(NULL, 0);
-	assert_true(vs_delegation_begin(VS_LINK_BACKWARD, stack_a, 3, false) != VS_DELEGATION_NONE);
+	assert_true(begin_call(stack_a, 3, false) != VS_DELEGATION_NONE);
 }
 
 static void test_clearing_forgets_all(void **state)
 {
 	(void)state;
-	vs_delegation_begin(VS_LINK_BACKWARD, stack_a, 3, false);
-	vs_delegation_begin(VS_LINK_BACKWARD, stack_b, 2, false);
+	begin_call(stack_a, 3, false);
+	begin_call(stack_b, 2, false);
 	vs_delegation_clear();
 	expect(NULL, 0);
 }
@@ -176,7 +182,7 @@ static void *call_often(void *argument)
 
 		for (uint32_t k = 0; k < nr; k++)
 			frames[k] = first << 32 | nr;
-		call = vs_delegation_begin(VS_LINK_BACKWARD, frames, nr, false);
+		call = begin_call(frames, nr, false);
 		vs_delegation_end(call);
 	}
 	return NULL;

@@ -308,6 +308,37 @@ static void test_runs_follow_one_another_to_the_end_of_a_deep_stack(void **state
 	}
 }
 
+static void test_a_trail_is_the_runs_of_the_walk_that_was_recalled(void **state)
+{
+	struct vs_unwind_state start, at;
+	struct vs_unwind_memo_run *run;
+	const uint32_t *trail = NULL;
+	uint32_t *likely, nr = 0;
+
+	(void)state;
+	begin_frames(1, 60);
+	start = at = get_start();
+	vs_unwind_memo_expect(memo, &start); /* of nothing yet: does no harm */
+	likely = vs_unwind_memo_get_start(memo, &at);
+	while ((run = vs_unwind_memo_get(memo, likely, &at, &stack.window))) {
+		vs_unwind_memo_leave(run, &at);
+		likely = &run->next;
+	}
+	vs_unwind_memo_keep_trail(memo, &start);
+	vs_unwind_memo_expect(memo, &start);
+	for (unsigned i = 0; i < 1u << VS_UNWIND_MEMO_TRAIL_BITS; i++)
+		if (memo->trails[i].runs[0])
+			trail = memo->trails[i].runs;
+	assert_non_null(trail);
+	for (at = start; nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS && trail[nr]; nr++) {
+		run = vs_unwind_memo_recall(memo, &at, &stack.window);
+		assert_ptr_equal(run, &memo->runs[trail[nr] - 1]);
+		vs_unwind_memo_leave(run, &at);
+	}
+	assert_true(nr > 3);
+	assert_null(vs_unwind_memo_recall(memo, &at, &stack.window));
+}
+
 /* Many more beginnings than there are runs. */
 static void test_what_was_pushed_out_is_found_again(void **state)
 {
@@ -344,6 +375,7 @@ int main(void)
 		TEST(test_unloaded_code_is_forgotten),
 		TEST(test_nothing_outside_of_the_window_is_loaded),
 		TEST(test_runs_follow_one_another_to_the_end_of_a_deep_stack),
+		TEST(test_a_trail_is_the_runs_of_the_walk_that_was_recalled),
 		TEST(test_what_was_pushed_out_is_found_again),
 #undef TEST
 	};
