@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "element_types.h"
 #include "python_lines.h"
 
 static void resolve_code(const struct vs_definition_code *code, uint32_t instruction,
@@ -24,6 +25,7 @@ static void resolve_op(const struct vs_definitions *definitions, uint64_t frame,
 	out->kind = VS_SYMBOL_OP;
 	out->function = vs_definitions_get_name(definitions, vs_frame_get_op(frame));
 	out->file = vs_definitions_get_name(definitions, vs_frame_get_region(frame));
+	out->type = vs_element_types_get_name(vs_frame_get_type(frame));
 	if (!out->function)
 		out->function = "(an operation without a name)";
 }

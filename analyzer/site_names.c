@@ -277,6 +277,16 @@ static bool has_special(const struct vs_site *site, bool *has_link)
 	return is_found;
 }
 
+/* "MatMul (output, float32)" */
+static void show_op(struct python_line *line, const struct vs_symbol *op)
+{
+	const char *region = op->file ? op->file : "", *type = op->type ? op->type : "";
+
+	snprintf(line->step, sizeof(line->step), "%s%s%s%s%s%s", op->function,
+		 op->file || op->type ? " (" : "", region, op->file && op->type ? ", " : "", type,
+		 op->file || op->type ? ")" : "");
+}
+
 static int collect_python(struct vs_site_names *names, const struct vs_site *site, bool has_link,
 			  struct python_line *line)
 {
@@ -300,10 +310,7 @@ static int collect_python(struct vs_site_names *names, const struct vs_site *sit
 			} else if (frames[k].kind == VS_SYMBOL_PYTHON) {
 				show_python(line, &frames[k]);
 			} else if (frames[k].kind == VS_SYMBOL_OP) {
-				snprintf(line->step, sizeof(line->step), "%s%s%s%s",
-					 frames[k].function, frames[k].file ? " (" : "",
-					 frames[k].file ? frames[k].file : "",
-					 frames[k].file ? ")" : "");
+				show_op(line, &frames[k]);
 			} else if (frames[k].kind == VS_SYMBOL_LINK) {
 				line->link_space = frames[k];
 				line->link = &line->link_space;

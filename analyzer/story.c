@@ -7,6 +7,7 @@
 
 #include "info.h"
 #include "progress.h"
+#include "python_names.h"
 #include "siblings.h"
 #include "sources_report.h"
 #include "trace_open.h"
@@ -542,6 +543,21 @@ static void put_frame(struct vs_json *json, const struct vs_site_frame *frame,
 	vs_json_end_object(json);
 }
 
+/* What a framework says the memory was for: only of its own blocks. */
+static void put_operation(struct vs_story *story, const struct vs_site *site)
+{
+	struct vs_symbol op;
+
+	if (!site->nr_frames || !vs_frame_is(site->frames[0].address, VS_FRAME_OP))
+		return;
+	vs_python_names_resolve(&story->analysis.replay->definitions, site->frames[0].address, &op);
+	vs_json_begin_object(story->json, "operation");
+	vs_json_put_text(story->json, "name", op.function);
+	vs_json_put_text(story->json, "region", op.file);
+	vs_json_put_text(story->json, "dtype", op.type);
+	vs_json_end_object(story->json);
+}
+
 int vs_story_put_json_site(struct vs_story *story, const struct vs_site *site, uint32_t api)
 {
 	const struct vs_definitions *definitions = &story->analysis.replay->definitions;
@@ -555,6 +571,7 @@ int vs_story_put_json_site(struct vs_story *story, const struct vs_site *site, u
 		return err;
 	vs_json_put_text(story->json, "site", text);
 	vs_json_put_text(story->json, "api", vs_definitions_get_name(definitions, api));
+	put_operation(story, site);
 	vs_json_begin_array(story->json, "stack");
 	for (i = 0; i < site->nr_frames; i++) {
 		nr = vs_site_names_resolve(story->names, &site->frames[i], symbols,

@@ -30,6 +30,7 @@ struct vs_symbol {
 	uint32_t line;        /* 0: not known */
 	const char *module;   /* path; NULL: the address is in no module */
 	bool is_inlined;      /* into the one that follows */
+	const char *type;     /* of an operation: that of its elements; NULL: not known */
 };
 
 struct vs_symbols;

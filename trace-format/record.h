@@ -119,6 +119,12 @@ static inline uint32_t vs_frame_get_region(uint64_t frame)
 	return (uint32_t)frame >> 8;
 }
 
+/* Of its elements, as the framework numbers them; 0: not said. */
+static inline uint32_t vs_frame_get_type(uint64_t frame)
+{
+	return frame & 0xff;
+}
+
 /* A Python code object. */
 struct vs_code {
 	uint32_t id;

@@ -75,6 +75,28 @@ static void test_links_say_whose_work_it_was(void **state)
 	vs_definitions_fini(&definitions);
 }
 
+static void test_an_operation_has_name_region_and_type(void **state)
+{
+	struct vs_record name = {.type = VS_RECORD_NAME, .name = {.id = 5, .text = {"MatMul", 6}}};
+	struct vs_definitions definitions;
+	struct vs_symbol symbol;
+
+	(void)state;
+	assert_int_equal(vs_definitions_init(&definitions), 0);
+	assert_int_equal(vs_definitions_add(&definitions, &name), 0);
+	name.name = (struct vs_name){.id = 6, .text = {"output", 6}};
+	assert_int_equal(vs_definitions_add(&definitions, &name), 0);
+	vs_python_names_resolve(&definitions, vs_frame_make_op(5, 6, 19), &symbol);
+	assert_int_equal(symbol.kind, VS_SYMBOL_OP);
+	assert_string_equal(symbol.function, "MatMul");
+	assert_string_equal(symbol.file, "output");
+	assert_string_equal(symbol.type, "float16");
+	vs_python_names_resolve(&definitions, vs_frame_make_op(5, VS_NO_ID, 0), &symbol);
+	assert_null(symbol.file);
+	assert_null(symbol.type);
+	vs_definitions_fini(&definitions);
+}
+
 static bool is_library(const char *file)
 {
 	struct vs_symbol symbol = {.kind = VS_SYMBOL_PYTHON, .function = "f", .file = file};
@@ -115,6 +137,7 @@ int main(void)
 		cmocka_unit_test(test_a_frame_of_python_has_file_line_and_name),
 		cmocka_unit_test(test_code_that_is_not_known_says_so),
 		cmocka_unit_test(test_links_say_whose_work_it_was),
+		cmocka_unit_test(test_an_operation_has_name_region_and_type),
 		cmocka_unit_test(test_installed_python_is_not_the_users_own),
 		cmocka_unit_test(test_our_own_callbacks_are_known),
 	};

@@ -367,11 +367,38 @@ static void test_json_of_a_site_has_the_line_and_all_frames(void **state)
 	json = story_rig_read(&rig);
 	json_check_value(json, "site", "\"train+0x100 < 0x9000 < train+0x200\"");
 	json_check_value(json, "api", "\"cudaMalloc\"");
+	json_check_absent(json, "operation");
 	json_check_value(json, "stack/0/address", "\"0x1100\"");
 	json_check_value(json, "stack/1/module", "null");
 	json_check_value(json, "stack/2/function", "\"train+0x200\"");
 	json_check_value(json, "stack/2/inlined", "false");
 	json_check_absent(json, "stack/3");
+	story_rig_close(&rig);
+	story_rig_fini(&rig);
+}
+
+static void test_json_of_a_chunk_has_its_operation(void **state)
+{
+	const uint64_t frames[] = {vs_frame_make_op(5, 6, 14), 0x9000};
+	struct story_rig rig;
+	const char *json;
+
+	(void)state;
+	story_rig_init(&rig);
+	script_name(&rig.script, 5, "MatMul");
+	script_name(&rig.script, 6, "output");
+	script_stack(&rig.script, 1, frames, 2);
+	story_rig_open_json(&rig);
+	assert_int_equal(vs_story_put_json_site(&rig.story,
+						vs_definitions_get_site(
+							&rig.story.analysis.replay->definitions, 1),
+						VS_NO_ID),
+			 0);
+	json = story_rig_read(&rig);
+	json_check_value(json, "operation/name", "\"MatMul\"");
+	json_check_value(json, "operation/region", "\"output\"");
+	json_check_value(json, "operation/dtype", "\"bfloat16\"");
+	json_check_value(json, "stack/1/address", "\"0x9000\"");
 	story_rig_close(&rig);
 	story_rig_fini(&rig);
 }
@@ -591,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_json_of_a_trace_says_how_far_it_can_be_trusted),
 		cmocka_unit_test(test_json_has_nulls_for_what_is_not_known),
 		cmocka_unit_test(test_json_of_a_site_has_the_line_and_all_frames),
+		cmocka_unit_test(test_json_of_a_chunk_has_its_operation),
 		cmocka_unit_test(test_several_texts_are_parted_by_a_blank_line),
 		cmocka_unit_test(test_json_of_one_trace_is_an_object_and_of_several_a_list),
 		cmocka_unit_test(test_worst_status_of_several_traces_counts),

@@ -47,9 +47,13 @@ def chunks_are_blocks():
     check_equal((then["block_bytes"], then["requested_bytes"], then["runs"]),
                 (MIB + 1024, MIB + 1000, 1), "chunks, what was asked for, runs of functions")
     sites = get_sites()
-    for op in ("MatMul (output)", "Conv2D"):
-        check(any(name.startswith(f"{op} in train.py:5 train_step < train.py:6 <module>")
-                  for name in sites), f"{op} among {list(sites)}")
+    for op, name, region in (("MatMul (output, float32)", "MatMul", "output"),
+                             ("Conv2D (float32)", "Conv2D", None)):
+        found = [site for text, site in sites.items()
+                 if text.startswith(f"{op} in train.py:5 train_step < train.py:6 <module>")]
+        check(found, f"{op} among {list(sites)}")
+        check_equal(found[0]["operation"], {"name": name, "region": region, "dtype": "float32"},
+                    "the operation")
 
 
 def allocators_are_pools():
@@ -64,7 +68,7 @@ def allocators_are_pools():
 
 def executors_work_for_a_line():
     record("executor")
-    check(any(name.startswith("gradient_tape/MatMul (temp) in train.py:5 train_step")
+    check(any(name.startswith("gradient_tape/MatMul (temp, float32) in train.py:5 train_step")
               for name in get_sites()), f"the caller's line among {list(get_sites())}")
 
 

@@ -10,7 +10,9 @@ The last mode needs no GPU, nor anything that looks like one: TF_CPU_ALLOCATOR_U
 divide its memory of the host by the same allocator, and VRAMSCOPE_HOST_POOLS records it.
 """
 import concurrent.futures
+import json
 import os
+import re
 import subprocess
 import sys
 
@@ -18,6 +20,18 @@ import oracle
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "tensorflow", "books.py")
+TYPES = os.path.join(HERE, "..", "..", "analyzer", "element_types.def")
+TELL_TYPES = """
+import json
+import tensorflow as tf
+names = {}
+for number in range(1, 100):
+    try:
+        names[number] = tf.dtypes.as_dtype(number).name
+    except (TypeError, KeyError):
+        pass
+print(json.dumps(names))
+"""
 DRIVER = 1  # owner of a pool
 NO_DEVICE = -1  # of a pool: memory of the host
 JOBS = 2  # a process of TensorFlow takes up to 2 GB
@@ -94,10 +108,31 @@ def run(venv, stage, work, name, settings):
     return judge(trace, NO_DEVICE if name == HOST else 0)
 
 
+def compare_types(venv):
+    """Names of types: (numbers compared, differences). Later releases have more of them."""
+    with open(TYPES, encoding="utf-8") as file:
+        ours = {int(number): name for number, name in
+                re.findall(r'^VS_ELEMENT_TYPE\((\d+), "(\w+)"\)$', file.read(), re.M)}
+    done = subprocess.run([os.path.join(venv, "bin", "python"), "-B", "-c", TELL_TYPES],
+                          env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3"), capture_output=True,
+                          text=True, errors="replace", timeout=TIMEOUT, check=False)
+    if done.returncode:
+        return 0, [f"types: ended with {done.returncode}: {done.stderr[-300:]}"]
+    theirs = {int(number): name for number, name in
+              json.loads(done.stdout.splitlines()[-1]).items()}
+    return len(theirs), [f"type {number}: {ours.get(number)}, {name} by TensorFlow"
+                         for number, name in theirs.items() if ours.get(number) != name]
+
+
 def compare(venv, stage, work):
     """How many ways went wrong."""
     failures = 0
     os.makedirs(work, exist_ok=True)
+    compared, differences = compare_types(venv)
+    print(f"  names of types: {compared} compared, {len(differences)} differences")
+    for difference in differences:
+        print(f"    {difference}")
+    failures += bool(differences) or not compared
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         results = pool.map(lambda mode: run(venv, stage, work, *mode), MODES)
     for (name, _), (compared, differences) in zip(MODES, results):
