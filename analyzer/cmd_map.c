@@ -70,7 +70,17 @@ static void put_heading(struct vs_story *story, const struct vs_device_state *st
 	if (state->oom)
 		vs_text_add(&line, ", out of memory: %s asked",
 			    vs_units_put_bytes(size, state->oom->last_oom.size));
-	vs_text_put(&story->style, &line);
+	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+}
+
+/* The terminal is for all devices together. */
+static size_t share_lines(const struct vs_story *story)
+{
+	size_t i = 0, nr = 0;
+
+	while (vs_story_next_device(story, &i))
+		nr++;
+	return nr ? story->options->height / nr : 0;
 }
 
 static int tell_device(struct vs_story *story, const struct vs_replay_device *device)
@@ -83,6 +93,7 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 	if (err)
 		return err;
 	vs_map_init(&map);
+	map.height = share_lines(story);
 	err = vs_map_gather_state(&map, &state);
 	if (!err && story->json) {
 		put_json(story, &state, &map);

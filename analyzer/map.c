@@ -11,6 +11,7 @@
 #define ROWS_MAX     16 /* of bars */
 #define GROUPS_MAX   4
 #define WORTH_SHARE  64 /* of many segments, those below this part of the largest are small */
+#define OTHER_LINES  11 /* headings, legend and totals, and the prompt behind them */
 
 /* Segments that are told together: those with one label. */
 struct group {
@@ -79,7 +80,7 @@ static int compare_sizes(const void *left, const void *right)
 }
 
 /* The largest ones, of equal ones the lowest: is_alone[] by segment, the caller's to free. */
-static int choose_alone(const struct vs_map_state *state, bool **is_alone)
+static int choose_alone(const struct vs_map_state *state, size_t max, bool **is_alone)
 {
 	const struct vs_map_segment **by_size;
 	size_t nr = state->nr_segments;
@@ -94,8 +95,8 @@ static int choose_alone(const struct vs_map_state *state, bool **is_alone)
 	for (size_t i = 0; i < nr; i++)
 		by_size[i] = &state->segments[i];
 	qsort(by_size, nr, sizeof(*by_size), compare_sizes);
-	for (size_t i = 0; i < nr && i < SEGMENTS_MAX; i++)
-		if (nr <= SEGMENTS_MAX || by_size[i]->size >= by_size[0]->size / WORTH_SHARE)
+	for (size_t i = 0; i < nr && i < max; i++)
+		if (nr <= max || by_size[i]->size >= by_size[0]->size / WORTH_SHARE)
 			(*is_alone)[by_size[i] - state->segments] = true;
 	free(by_size);
 	return 0;
@@ -155,12 +156,18 @@ static bool has_owned(const struct vs_map_state *state, const bool *is_alone)
 	return false;
 }
 
-/*
- * The same scale for all, so that sizes can be compared by eye, and as fine as the rows allow.
- * Segments without pool get no more than a row each: there is nothing to see in them.
- */
+/* Rows of a segment's bar. One without pool has one: there is nothing to see in it. */
+static uint64_t count_rows(const struct vs_map_segment *segment, uint64_t cell,
+			   unsigned int nr_cells, bool is_for_owned)
+{
+	if (!segment->size || segment->is_owned != is_for_owned)
+		return 1;
+	return 1 + (segment->size - 1) / cell / nr_cells;
+}
+
+/* The same scale for all, so that sizes can be compared by eye, and as fine as the rows allow. */
 static uint64_t choose_cell(const struct vs_map_state *state, unsigned int nr_cells,
-			    const bool *is_alone)
+			    const bool *is_alone, uint64_t max_rows)
 {
 	bool is_for_owned = has_owned(state, is_alone);
 	uint64_t cell = 1;
@@ -171,17 +178,75 @@ static uint64_t choose_cell(const struct vs_map_state *state, unsigned int nr_ce
 		cell *= 2;
 		nr_rows = nr_segments = 0;
 		for (size_t i = 0; i < state->nr_segments; i++) {
-			const struct vs_map_segment *segment = &state->segments[i];
-
 			if (!is_alone[i])
 				continue;
 			nr_segments++;
-			nr_rows++;
-			if (segment->size && segment->is_owned == is_for_owned)
-				nr_rows += (segment->size - 1) / cell / nr_cells;
+			nr_rows += count_rows(&state->segments[i], cell, nr_cells, is_for_owned);
 		}
-	} while (nr_rows > (is_for_owned ? ROWS_MAX : nr_segments));
+	} while (nr_rows > nr_segments && (!is_for_owned || nr_rows > max_rows));
 	return cell;
+}
+
+/* What is shown, and how fine. */
+struct plan {
+	bool *is_alone;
+	uint64_t cell;
+	struct group groups[GROUPS_MAX];
+	size_t nr_groups;
+};
+
+static size_t count_lines(const struct vs_map_state *state, const struct plan *plan,
+			  unsigned int nr_cells)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < state->nr_segments; i++)
+		if (plan->is_alone[i])
+			nr += 1 +
+			      (state->segments[i].is_owned
+				       ? count_rows(&state->segments[i], plan->cell, nr_cells, true)
+				       : 1);
+	for (size_t i = 0; i < plan->nr_groups; i++)
+		nr += plan->groups[i].has_owned ? 2 : 1;
+	return nr;
+}
+
+/* The caller frees is_alone. */
+static int make_plan(struct plan *plan, const struct vs_map_state *state, unsigned int nr_cells,
+		     size_t max_segments, uint64_t max_rows)
+{
+	int err = choose_alone(state, max_segments, &plan->is_alone);
+
+	if (err)
+		return err;
+	plan->cell = choose_cell(state, nr_cells, plan->is_alone, max_rows);
+	plan->nr_groups = make_groups(state, plan->is_alone, plan->groups);
+	return 0;
+}
+
+/* The largest one that the terminal has lines for; without any, the largest. */
+static int fit_plan(struct plan *plan, const struct vs_map_state *state,
+		    const struct vs_text_style *style)
+{
+	unsigned int nr_cells = vs_map_bar_get_cells(style);
+	size_t room = state->height > OTHER_LINES ? state->height - OTHER_LINES : 1;
+	uint64_t max_rows = ROWS_MAX;
+	size_t max = SEGMENTS_MAX;
+	int err;
+
+	while (!(err = make_plan(plan, state, nr_cells, max, max_rows)) && state->height) {
+		if (count_lines(state, plan, nr_cells) <= room || (max == 1 && max_rows == 1))
+			break;
+		free(plan->is_alone);
+		/* Rows first: two segments side by side tell more than one in detail. */
+		if (max_rows > max)
+			max_rows--;
+		else if (max > 1)
+			max--;
+		else
+			max_rows = 1;
+	}
+	return err;
 }
 
 static void put_segment(const struct vs_map_state *state, const struct vs_text_style *style,
@@ -196,8 +261,7 @@ static void put_segment(const struct vs_map_state *state, const struct vs_text_s
 
 /* One row for all of a group's segments, each sign for as many of them as must be. */
 static void put_group_bar(const struct vs_map_state *state, const struct vs_text_style *style,
-			  const struct group *groups, size_t nr_groups, const struct group *group,
-			  const bool *is_alone)
+			  const struct plan *plan, const struct group *group)
 {
 	unsigned int nr_cells = vs_map_bar_get_cells(style);
 	size_t each = (group->nr_segments + nr_cells - 1) / nr_cells;
@@ -206,7 +270,8 @@ static void put_group_bar(const struct vs_map_state *state, const struct vs_text
 
 	vs_map_bar_begin_group(each, style);
 	for (size_t i = 0; i < state->nr_segments; i++) {
-		if (is_alone[i] || !is_in_group(groups, nr_groups, group, &state->segments[i]))
+		if (plan->is_alone[i] ||
+		    !is_in_group(plan->groups, plan->nr_groups, group, &state->segments[i]))
 			continue;
 		vs_map_bar_add_sums(state, &state->segments[i], &sums);
 		if (++nr % each == 0 || nr == group->nr_segments) {
@@ -218,37 +283,34 @@ static void put_group_bar(const struct vs_map_state *state, const struct vs_text
 }
 
 static void put_segments(const struct vs_map_state *state, const struct vs_text_style *style,
-			 const bool *is_alone)
+			 const struct plan *plan)
 {
-	uint64_t cell = choose_cell(state, vs_map_bar_get_cells(style), is_alone);
-	struct group groups[GROUPS_MAX];
-	size_t nr_groups = make_groups(state, is_alone, groups);
-
-	vs_map_text_put_legend(cell, style);
+	vs_map_text_put_legend(plan->cell, style);
 	for (size_t i = 0; i < state->nr_segments; i++)
-		if (is_alone[i])
-			put_segment(state, style, &state->segments[i], cell);
-	for (size_t i = 0; i < nr_groups; i++) {
-		vs_map_text_put_group(groups[i].label, groups[i].nr_segments, &groups[i].sums,
-				      style);
-		if (groups[i].has_owned)
-			put_group_bar(state, style, groups, nr_groups, &groups[i], is_alone);
+		if (plan->is_alone[i])
+			put_segment(state, style, &state->segments[i], plan->cell);
+	for (size_t i = 0; i < plan->nr_groups; i++) {
+		const struct group *group = &plan->groups[i];
+
+		vs_map_text_put_group(group->label, group->nr_segments, &group->sums, style);
+		if (group->has_owned)
+			put_group_bar(state, style, plan, group);
 	}
 }
 
 int vs_map_put(const struct vs_map_state *state, const struct vs_text_style *style)
 {
 	struct vs_map_sums sums = {0};
-	bool *is_alone;
-	int err = choose_alone(state, &is_alone);
+	struct plan plan;
+	int err = fit_plan(&plan, state, style);
 
 	if (err)
 		return err;
 	if (state->nr_segments)
-		put_segments(state, style, is_alone);
+		put_segments(state, style, &plan);
 	for (size_t i = 0; i < state->nr_segments; i++)
 		vs_map_bar_add_sums(state, &state->segments[i], &sums);
 	vs_map_text_put_totals(state, &sums, style);
-	free(is_alone);
+	free(plan.is_alone);
 	return ferror(style->file) ? -VS_ERR_IO : 0;
 }

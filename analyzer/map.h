@@ -36,6 +36,7 @@ struct vs_map_state {
 	uint64_t live_bytes;     /* of the device, also what has no address */
 	uint64_t reserved_bytes; /* likewise */
 	uint64_t capacity;       /* 0: not known */
+	size_t height;           /* lines of the terminal; 0: none, or it is not known */
 };
 
 void vs_map_init(struct vs_map_state *state);
@@ -48,8 +49,11 @@ VS_MUST_CHECK int vs_map_add_segment(struct vs_map_state *state, uint64_t addres
 /* To the segment added last. */
 VS_MUST_CHECK int vs_map_add_block(struct vs_map_state *state, uint64_t address, uint64_t size);
 
-/* Prints it; no line is wider than the style says, which is at least 40 columns. -VS_ERR_IO,
- * -VS_ERR_NO_MEMORY. */
+/*
+ * Prints it; no line is wider than the style says, which is at least 40 columns. If it says how
+ * many lines the terminal has, there are no more, down to about twenty: more segments are put
+ * together, and a sign stands for more. -VS_ERR_IO, -VS_ERR_NO_MEMORY.
+ */
 VS_MUST_CHECK int vs_map_put(const struct vs_map_state *state, const struct vs_text_style *style);
 
 #endif

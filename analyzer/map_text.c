@@ -4,20 +4,32 @@
 
 #include "units.h"
 
+/* Columns from which on a row has blanks between its numbers, and from which on all of these. */
+#define WIDE   62
+#define MIDDLE 54
+
 void vs_map_text_put_legend(uint64_t cell, const struct vs_text_style *style)
 {
 	struct vs_text_line line = {0};
 	char size[VS_UNITS_MAX];
 
 	vs_text_add(&line, "%s a sign: ", vs_units_put_bytes(size, cell));
-	if (style->is_ascii)
+	if (style->width < MIDDLE)
+		vs_text_add(&line, "%s live, %s free", style->is_ascii ? "#" : "\xe2\x96\x88",
+			    style->is_ascii ? "." : "\xc2\xb7");
+	else if (style->is_ascii)
 		vs_text_add(&line, "# live, + - partly, . held but free");
 	else
 		vs_text_add(&line, "\xe2\x96\x88 live, \xe2\x96\x86 \xe2\x96\x82 partly, \xc2\xb7 "
 				   "held but free");
 	vs_text_put(style, &line);
 	vs_text_put(style, &line);
-	vs_text_add(&line, "       address       size    used  largest hole  what");
+	if (style->width < MIDDLE)
+		vs_text_add(&line, "       address     size  used what");
+	else if (style->width < WIDE)
+		vs_text_add(&line, "       address     size  used      hole what");
+	else
+		vs_text_add(&line, "       address       size    used  largest hole  what");
 	vs_text_put(style, &line);
 }
 
@@ -42,8 +54,13 @@ static void put_row(const char *what, const char *label, const struct vs_map_sum
 		vs_units_put_bytes(hole, sums->largest_hole);
 	else if (sums->releasable)
 		snprintf(hole, sizeof(hole), "all free");
-	vs_text_add(&line, "%14s  %9s  %6s  %12s  %s", what, vs_units_put_bytes(size, sums->size),
-		    used, hole, label);
+	vs_units_put_bytes(size, sums->size);
+	if (style->width < MIDDLE)
+		vs_text_add(&line, "%14s %8s %5s %s", what, size, used, label);
+	else if (style->width < WIDE)
+		vs_text_add(&line, "%14s %8s %5s %9s %s", what, size, used, hole, label);
+	else
+		vs_text_add(&line, "%14s  %9s  %6s  %12s  %s", what, size, used, hole, label);
 	vs_text_put(style, &line);
 }
 

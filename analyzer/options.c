@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -230,6 +231,34 @@ static uint32_t find_width(int stream)
 	return 100;
 }
 
+static uint32_t find_height(int stream)
+{
+	const char *lines = getenv("LINES");
+	struct winsize size;
+	uint64_t number;
+
+	if (ioctl(stream, TIOCGWINSZ, &size) != 0)
+		return 0;
+	if (lines && !vs_options_parse_number(&number, lines, 1, 10000))
+		return (uint32_t)number;
+	return size.ws_row;
+}
+
+/*
+ * Whether the locale names a charset in which our signs are none. "C" and "POSIX", which containers
+ * and services have, and a name without charset say nothing of the terminal.
+ */
+static bool is_other_charset(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *locale = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !(locale && *locale); i++)
+		locale = getenv(names[i]);
+	locale = locale ? strchr(locale, '.') : NULL;
+	return locale && strncasecmp(locale, ".utf-8", 6) && strncasecmp(locale, ".utf8", 5);
+}
+
 /* Options may stand behind the traces, so both are put in order in argv itself. */
 bool vs_options_parse(struct vs_options *options, const struct vs_command *command, int argc,
 		      char **argv, int *status)
@@ -243,7 +272,9 @@ bool vs_options_parse(struct vs_options *options, const struct vs_command *comma
 		.device = VS_OPTIONS_ANY_DEVICE,
 		.to_ns = UINT64_MAX,
 		.color = (command->takes & VS_TAKES_COLOR) && vs_option_table_wants_color(stream),
+		.ascii = is_other_charset(),
 		.width = find_width(stream),
+		.height = find_height(stream),
 		.traces = argv + 1,
 	};
 	options->nr_traces = parse_words(&parse, argv + 1);

@@ -27,7 +27,7 @@ enum vs_at {
 struct vs_options {
 	const struct vs_command *command;
 	bool json;
-	bool ascii; /* nothing but ASCII */
+	bool ascii; /* nothing but ASCII: --ascii, or a locale whose charset is not UTF-8 */
 	bool run;   /* the other traces of the run as well */
 	bool no_index;
 	bool quiet; /* no progress */
@@ -39,6 +39,7 @@ struct vs_options {
 	uint64_t to_ns;   /* UINT64_MAX: to the end */
 	uint32_t top;     /* rows of each list; 0: the command's own choice */
 	uint32_t width;   /* columns: $COLUMNS, the terminal's, or 100 if stdout is none; >= 40 */
+	uint32_t height;  /* lines: the terminal's, or $LINES on one; 0: stdout is none */
 	char **traces; /* NULL behind the last; a command that takes other words finds those here */
 	size_t nr_traces;
 	/* Values of the command's own options, in the order of its table; NULL: not given; "" for

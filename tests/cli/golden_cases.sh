@@ -285,6 +285,14 @@ case_frag() {
 	v frag --request 0 capacity.vscope
 }
 
+case_map() {
+	"$VERDICT_TRACES" .
+	v map --no-index fragmentation.vscope
+	COLUMNS=40 v map --no-index --ascii retention.vscope
+	COLUMNS=300 v map --no-index --at peak preallocation.vscope
+	v map --no-index --at 20 fragmentation.vscope
+}
+
 case_retained() {
 	"$VERDICT_TRACES" .
 	v retained --no-index growing.vscope unmarked.vscope fine.vscope

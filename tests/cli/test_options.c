@@ -284,6 +284,39 @@ static void test_width_is_that_of_the_environment(void **state)
 	unsetenv("COLUMNS");
 }
 
+static bool is_ascii_in(const char *name, const char *locale)
+{
+	struct vs_options options;
+	int status;
+
+	unsetenv("LC_ALL");
+	unsetenv("LC_CTYPE");
+	unsetenv("LANG");
+	setenv(name, locale, 1);
+	assert_true(parse(&options, &analysis, &status, WORDS("a")));
+	unsetenv(name);
+	return options.ascii;
+}
+
+static void test_signs_are_those_that_the_locale_has(void **state)
+{
+	(void)state;
+	assert_true(is_ascii_in("LC_ALL", "de_DE.ISO-8859-1"));
+	assert_true(is_ascii_in("LC_CTYPE", "ru_RU.KOI8-R"));
+	assert_true(is_ascii_in("LANG", "ja_JP.eucJP"));
+	assert_false(is_ascii_in("LANG", "en_US.UTF-8"));
+	assert_false(is_ascii_in("LANG", "C.utf8"));
+	assert_false(is_ascii_in("LANG", "sr_RS.utf8@latin"));
+	/* They say nothing of the terminal. */
+	assert_false(is_ascii_in("LC_ALL", "C"));
+	assert_false(is_ascii_in("LANG", "POSIX"));
+	assert_false(is_ascii_in("LANG", ""));
+	/* The first that is set counts. */
+	setenv("LANG", "de_DE.ISO-8859-1", 1);
+	setenv("LC_ALL", "", 1);
+	assert_false(is_ascii_in("LC_CTYPE", "de_DE.UTF-8"));
+}
+
 /* Below 40 columns nothing can be said. */
 static void test_width_that_cannot_be_is_passed_over(void **state)
 {
@@ -450,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_first_word_ends_the_options_of_a_launcher),
 		cmocka_unit_test(test_color_is_decided_by_the_last_word),
 		cmocka_unit_test(test_width_is_that_of_the_environment),
+		cmocka_unit_test(test_signs_are_those_that_the_locale_has),
 		cmocka_unit_test(test_width_that_cannot_be_is_passed_over),
 		cmocka_unit_test(test_width_is_that_of_the_terminal),
 		cmocka_unit_test(test_times_are_read_as_people_write_them),

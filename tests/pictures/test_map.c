@@ -105,12 +105,12 @@ static void check_width(const char *text, const struct vs_text_style *style)
 
 static void expect_golden(void (*make)(struct vs_map_state *), const char *name)
 {
-	static const unsigned int widths[] = {60, 80, 120};
+	static const unsigned int widths[] = {40, 60, 80, 120, 300};
 	struct vs_map_state map;
 	char path[PATH_MAX];
 
 	make(&map);
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 10; i++) {
 		struct vs_text_style style = {.width = widths[i / 2], .is_ascii = i % 2};
 		char *text = put_map(&map, &style);
 		char *expected;
@@ -146,16 +146,54 @@ static void test_nothing_held_is_said(void **state)
 	expect_golden(make_nothing, "nothing");
 }
 
-static void test_narrowest_terminal_is_respected(void **state)
+static size_t count_lines(const char *text)
 {
-	struct vs_text_style style = {.width = 40};
-	struct vs_map_state map;
-	char *text;
+	size_t nr = 0;
+
+	for (; *text; text++)
+		nr += *text == '\n';
+	return nr;
+}
+
+/* Two lines of headings stand above it, and the prompt below. */
+static void test_nothing_scrolls_away(void **state)
+{
+	static void (*const make[])(struct vs_map_state *) = {make_few, make_many, make_nothing};
 
 	(void)state;
-	make_few(&map);
+	for (size_t height = 24; height < 60; height++) {
+		for (size_t i = 0; i < 3; i++) {
+			struct vs_text_style style = {.width = 40 + 10 * (height % 10)};
+			struct vs_map_state map;
+			char *text;
+
+			make[i](&map);
+			map.height = height;
+			text = put_map(&map, &style);
+			check_width(text, &style);
+			assert_in_range(count_lines(text), 1, height - 3);
+			/* However small, every row is there, if only in a sum. */
+			if (i == 0)
+				assert_non_null(strstr(text, "cudaMalloc"));
+			free(text);
+			vs_map_fini(&map);
+		}
+	}
+}
+
+static void test_a_tall_terminal_changes_nothing(void **state)
+{
+	struct vs_text_style style = {.width = 80};
+	struct vs_map_state map;
+	char *text, *tall;
+
+	(void)state;
+	make_many(&map);
 	text = put_map(&map, &style);
-	check_width(text, &style);
+	map.height = 200;
+	tall = put_map(&map, &style);
+	assert_string_equal(text, tall);
+	free(tall);
 	free(text);
 	vs_map_fini(&map);
 }
@@ -224,7 +262,8 @@ int main(void)
 		cmocka_unit_test(test_few_segments_are_shown_one_by_one),
 		cmocka_unit_test(test_many_small_segments_are_put_together),
 		cmocka_unit_test(test_nothing_held_is_said),
-		cmocka_unit_test(test_narrowest_terminal_is_respected),
+		cmocka_unit_test(test_nothing_scrolls_away),
+		cmocka_unit_test(test_a_tall_terminal_changes_nothing),
 		cmocka_unit_test(test_colours_change_nothing_but_colour),
 		cmocka_unit_test(test_escapes_in_names_do_not_reach_the_terminal),
 		cmocka_unit_test(test_full_disk_is_an_error),
