@@ -13,6 +13,7 @@ _Static_assert(VS_NR_CATEGORIES + 1 <= VS_SPACE_GROUPS,
 struct maker {
 	struct vs_space *space;
 	const struct vs_device_state *state;
+	const struct vs_heatmap_part *part;
 	const struct vs_composition *composition;
 	struct vs_site_names *names;
 	uint32_t sites[VS_SPACE_GROUPS];
@@ -131,27 +132,76 @@ static bool touches_hole(const struct vs_address_map *map, size_t i)
 	       entry->base + entry->size == behind->base;
 }
 
+/* Whether something, and all that lies in it, is the part, or one of its segments. */
+static bool is_wanted(const struct maker *maker, const struct vs_address_entry *entry)
+{
+	const struct vs_heatmap_part *part = maker->part;
+	const struct vs_item *item = entry->item;
+
+	if (entry->type == VS_ADDRESS_HOLE)
+		return false;
+	switch (part->type) {
+	case VS_HEATMAP_POOL:
+		return vs_heatmap_part_is_pool(part, item->owner) ||
+		       (!entry->depth && vs_heatmap_part_is_pool(part, item->pool));
+	case VS_HEATMAP_SEGMENT:
+		return !entry->depth && part->address - entry->base < entry->size;
+	default:
+		return !entry->depth;
+	}
+}
+
+static void begin_segment(struct maker *maker, const struct vs_address_entry *entry)
+{
+	struct vs_space *space = maker->space;
+
+	maker->segment_base = entry->base;
+	maker->segment_offset = space->total_bytes;
+	space->total_bytes += entry->size;
+	space->nr_segments++;
+}
+
 static int add_pieces(struct maker *maker)
 {
 	const struct vs_address_map *map = &maker->state->map;
-	struct vs_space *space = maker->space;
+	const struct vs_address_entry *segment = NULL; /* that the entry is, or is in */
 	int err = 0;
 
 	for (size_t i = 0; i < map->nr_entries && !err; i++) {
 		const struct vs_address_entry *entry = &map->entries[i];
 		bool is_hole = entry->type == VS_ADDRESS_HOLE;
 
-		if (!entry->depth) {
-			maker->segment_base = entry->base;
-			maker->segment_offset = space->total_bytes;
-			space->total_bytes += entry->size;
-			space->nr_segments++;
+		if (segment && entry->depth <= segment->depth)
+			segment = NULL;
+		if (!segment && is_wanted(maker, entry)) {
+			segment = entry;
+			begin_segment(maker, entry);
 		}
 		/* What a pool divides is seen by what is in it. */
-		if (is_hole || !entry->item->owner)
+		if (segment && (is_hole || !entry->item->owner))
 			err = add_piece(maker, entry, !is_hole && touches_hole(map, i));
 	}
 	return err;
+}
+
+/* What is seen of a part is all that is known of it. */
+static int sum_part(struct vs_space *space, const struct vs_heatmap_part *part)
+{
+	space->reserved_bytes = space->total_bytes;
+	space->live_bytes = space->hole_bytes = space->largest_hole = 0;
+	for (size_t i = 0; i < space->nr_pieces; i++) {
+		const struct vs_space_piece *piece = &space->pieces[i];
+
+		if (piece->type == VS_SPACE_LIVE)
+			space->live_bytes += piece->size;
+		if (piece->type != VS_SPACE_HOLE)
+			continue;
+		space->hole_bytes += piece->size;
+		if (piece->size > space->largest_hole)
+			space->largest_hole = piece->size;
+	}
+	space->part = vs_heatmap_part_copy_name(part);
+	return space->part ? 0 : -VS_ERR_NO_MEMORY;
 }
 
 /* ---- All ------------------------------------------------------------------------------------ */
@@ -177,10 +227,14 @@ static int copy_facts(struct vs_space *space, const struct vs_device_state *stat
 }
 
 int vs_address_space_init(struct vs_space *space, const struct vs_device_state *state,
-			  struct vs_site_names *names, const struct vs_composition *composition)
+			  const struct vs_heatmap_part *part, struct vs_site_names *names,
+			  const struct vs_composition *composition)
 {
-	struct maker maker = {
-		.space = space, .state = state, .composition = composition, .names = names};
+	struct maker maker = {.space = space,
+			      .state = state,
+			      .part = part,
+			      .composition = composition,
+			      .names = names};
 	int err;
 
 	memset(space, 0, sizeof(*space));
@@ -189,6 +243,8 @@ int vs_address_space_init(struct vs_space *space, const struct vs_device_state *
 		err = composition ? name_categories(space) : name_sites(&maker);
 	if (!err)
 		err = add_pieces(&maker);
+	if (!err && part->type != VS_HEATMAP_DEVICE)
+		err = sum_part(space, part);
 	if (err)
 		vs_address_space_fini(space);
 	return err;
@@ -201,5 +257,6 @@ void vs_address_space_fini(struct vs_space *space)
 	free(space->pieces);
 	free(space->device_name);
 	free(space->program);
+	free(space->part);
 	memset(space, 0, sizeof(*space));
 }

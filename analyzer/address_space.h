@@ -7,6 +7,7 @@
  */
 #include "composition.h"
 #include "device_state.h"
+#include "heatmap_part.h"
 #include "site_names.h"
 
 #define VS_SPACE_GROUPS 11u /* the last: all others */
@@ -31,7 +32,7 @@ struct vs_space {
 	size_t nr_pieces;
 	size_t pieces_capacity;
 	uint64_t total_bytes; /* of all segments */
-	uint64_t live_bytes;  /* of the device, with or without an address */
+	uint64_t live_bytes;  /* of the device, with or without an address; of a part: with one */
 	uint64_t reserved_bytes;
 	uint64_t hole_bytes;
 	uint64_t largest_hole; /* of the pool with most bytes in holes */
@@ -43,15 +44,18 @@ struct vs_space {
 	char *device_name; /* NULL: not known */
 	uint64_t capacity;
 	char *program;
+	char *part; /* NULL: all of the device */
 	char *group_names[VS_SPACE_GROUPS];
 	size_t nr_groups;
 };
 
 /*
- * composition: of the same instant, for groups by category; NULL: by site. names: of the analysis.
- * On failure there is nothing to undo.
+ * part: only this; where it holds nothing then, nr_segments is 0. composition: of the same instant,
+ * for groups by category; NULL: by site. names: of the analysis. On failure there is nothing to
+ * undo.
  */
 VS_MUST_CHECK int vs_address_space_init(struct vs_space *space, const struct vs_device_state *state,
+					const struct vs_heatmap_part *part,
 					struct vs_site_names *names,
 					const struct vs_composition *composition);
 void vs_address_space_fini(struct vs_space *space);

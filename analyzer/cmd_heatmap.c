@@ -1,3 +1,7 @@
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -21,6 +25,8 @@ enum own {
 	OWN_HEIGHT,
 	OWN_DARK,
 	OWN_BY,
+	OWN_POOL,
+	OWN_SEGMENT,
 };
 
 static const struct vs_option own_options[] = {
@@ -29,6 +35,8 @@ static const struct vs_option own_options[] = {
 	{"height", 0, "N", "pixels, 800 unless told; .csv: cells over addresses, 100"},
 	{"dark", 0, NULL, "light on dark"},
 	{"by", 0, "WHAT", "colours: occupancy (unless told), age, site, category or phase"},
+	{"pool", 0, "NAME", "only the segments of a pool, and what it gave out of them"},
+	{"segment", 0, "ADDRESS", "only the segment at this address: map tells them"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -37,13 +45,15 @@ static int run_heatmap(int argc, char **argv);
 const struct vs_command vs_cmd_heatmap = {
 	.name = "heatmap",
 	.summary = "Draw which addresses were held and live over time",
-	.usage = "-o FILE [--by WHAT] [--at WHEN] [--device N] [--from TIME] [--to TIME] TRACE",
+	.usage = "-o FILE [--by WHAT] [--at WHEN] [--device N] [--pool NAME | --segment ADDRESS] "
+		 "[--from TIME] [--to TIME] TRACE",
 	.details =
 		"Addresses go up, time goes right; stretches that were never held are left out. Dark is\n"
 		"live, amber is held by a pool but free: the holes. Failed allocations are marked with\n"
 		"what was asked for. Without --device: the device that ran out of memory, or else the\n"
 		"one that held most. --by colours what is live by its age, by the site that asked for\n"
 		"it, by what PyTorch uses it for, or by the phase it was asked for in.\n"
+		"--pool and --segment draw a part of the device, with its own curves below.\n"
 		"--at draws the addresses of one instant instead: blocks by site or category, holes,\n"
 		"and the blocks that keep holes apart.",
 	.takes = VS_TAKES_DEVICE | VS_TAKES_AT | VS_TAKES_RANGE | VS_TAKES_TRACE | VS_TAKES_QUIET,
@@ -86,6 +96,32 @@ static bool read_size(const char *text, uint64_t least, uint64_t normal, int *si
 	return true;
 }
 
+/* True, or *status after the mistake was reported. */
+static bool read_part(const struct vs_options *options, struct vs_heatmap_part *part, int *status)
+{
+	const char *pool = options->own[OWN_POOL], *segment = options->own[OWN_SEGMENT];
+	char *end;
+
+	*part = (struct vs_heatmap_part){.pool = pool,
+					 .type = pool ? VS_HEATMAP_POOL : VS_HEATMAP_DEVICE};
+	if (!segment)
+		return true;
+	if (pool) {
+		*status = vs_command_fail_usage(&vs_cmd_heatmap,
+						"--pool and --segment cannot be given together");
+		return false;
+	}
+	part->type = VS_HEATMAP_SEGMENT;
+	errno = 0;
+	part->address = strtoull(segment, &end, 16);
+	if (!errno && isxdigit((unsigned char)*segment) && !*end)
+		return true;
+	*status = vs_command_fail_usage(
+		&vs_cmd_heatmap, "--segment takes an address such as 0x7f0a3e000000, not '%s'",
+		segment);
+	return false;
+}
+
 static bool make_request(const struct vs_options *options, enum vs_page_format format,
 			 struct vs_heatmap_request *request, int *status)
 {
@@ -97,13 +133,14 @@ static bool make_request(const struct vs_options *options, enum vs_page_format f
 		.to_ns = options->to_ns,
 		.choose_cells = is_csv ? choose_csv : choose_pixels,
 	};
-	return read_size(options->own[OWN_WIDTH], is_csv ? 1 : VS_DRAW_HEATMAP_MIN_WIDTH,
+	return read_part(options, &request->part, status) &&
+	       read_size(options->own[OWN_WIDTH], is_csv ? 1 : VS_DRAW_HEATMAP_MIN_WIDTH,
 			 is_csv ? CSV_COLUMNS : 1200, &request->width, status, "width") &&
 	       read_size(options->own[OWN_HEIGHT], is_csv ? 1 : VS_DRAW_HEATMAP_MIN_HEIGHT,
 			 is_csv ? CSV_ROWS : 800, &request->height, status, "height");
 }
 
-static int fail_gather(const char *path, const struct vs_heatmap_request *request, int err)
+static int fail_survey(const char *path, const struct vs_heatmap_request *request, int err)
 {
 	if (err == -VS_ERR_EMPTY)
 		return vs_command_fail_text(path, "ends before --from");
@@ -112,6 +149,44 @@ static int fail_gather(const char *path, const struct vs_heatmap_request *reques
 	if (err == -VS_ERR_INVALID)
 		return vs_command_fail_text(path, "has no device: nothing to draw");
 	return vs_command_fail(path, err);
+}
+
+/* A pool or a segment is asked for that there is not. */
+static int fail_part(const char *path, const struct vs_heatmap_request *request,
+		     const struct vs_heatmap_survey *survey)
+{
+	bool is_window = request->from_ns || request->to_ns != UINT64_MAX;
+	const char *when = is_window ? "between --from and --to" : "at any time";
+
+	if (request->part.type == VS_HEATMAP_SEGMENT)
+		return vs_command_fail_text(path,
+					    "has no segment at 0x%" PRIx64
+					    " %s: vramscope map tells where they are",
+					    request->part.address, when);
+	if (survey->has_part)
+		return vs_command_fail_text(path, "has a pool '%s', which holds nothing %s",
+					    request->part.pool, when);
+	if (!*survey->pools)
+		return vs_command_fail_text(path, "has no pool '%s', and no other",
+					    request->part.pool);
+	return vs_command_fail_text(path, "has no pool '%s': there are %s", request->part.pool,
+				    survey->pools);
+}
+
+/* True, or *status after it was told what is wrong. The survey is to be ended in any case. */
+static bool make_survey(struct vs_heatmap_survey *survey, const char *path,
+			const struct vs_source *source, const struct vs_heatmap_request *request,
+			int *status)
+{
+	int err = vs_heatmap_survey_run(survey, source, request);
+
+	if (err)
+		*status = fail_survey(path, request, err);
+	else if (request->part.type != VS_HEATMAP_DEVICE && !survey->ranges.nr_ranges)
+		*status = fail_part(path, request, survey);
+	else
+		return true;
+	return false;
 }
 
 static int write_output(const struct vs_heatmap *heatmap, const struct vs_heatmap_request *request,
@@ -154,13 +229,17 @@ static int draw_source(const struct job *job, const struct vs_source *source,
 		       struct vs_reader *reader)
 {
 	struct vs_heatmap heatmap;
-	int err = vs_heatmap_gather_cells(&heatmap, source, &job->request);
-	int status;
+	struct vs_heatmap_survey survey;
+	int status, err;
 
-	heatmap.program = copy_command(reader, job->path);
-	status = err ? fail_gather(job->path, &job->request, err)
-		     : write_output(&heatmap, &job->request, job->output, job->is_dark);
-	vs_heatmap_fini(&heatmap);
+	if (make_survey(&survey, job->path, source, &job->request, &status)) {
+		err = vs_heatmap_gather_cells(&heatmap, source, &job->request, &survey);
+		heatmap.program = copy_command(reader, job->path);
+		status = err ? vs_command_fail(job->path, err)
+			     : write_output(&heatmap, &job->request, job->output, job->is_dark);
+		vs_heatmap_fini(&heatmap);
+	}
+	vs_heatmap_survey_fini(&survey);
 	return status;
 }
 
@@ -180,8 +259,8 @@ static int draw(const struct job *job)
 	return status ? status : finish;
 }
 
-/* The device that the picture will be of: as heatmap_gather chooses it. */
-static const struct vs_replay_device *find_device(const struct vs_story *story)
+/* The one with most out-of-memories, then the one that held most: as the survey chooses it. */
+static const struct vs_replay_device *find_worst(const struct vs_story *story)
 {
 	const struct vs_analysis *analysis = &story->analysis;
 	const struct vs_replay_device *device, *best = NULL;
@@ -200,6 +279,25 @@ static const struct vs_replay_device *find_device(const struct vs_story *story)
 	return best;
 }
 
+/* The device that the picture will be of; NULL after it was told that there is none. */
+static const struct vs_replay_device *find_device(const struct vs_story *story, struct job *job)
+{
+	const struct vs_replay_device *device = NULL;
+	struct vs_heatmap_survey survey;
+
+	if (job->request.part.type == VS_HEATMAP_DEVICE) {
+		device = find_worst(story);
+		if (!device)
+			job->status =
+				vs_command_fail_text(story->path, "has no device: nothing to draw");
+		return device;
+	}
+	if (make_survey(&survey, story->path, &story->source, &job->request, &job->status))
+		device = vs_replay_get_device(story->analysis.replay, survey.device);
+	vs_heatmap_survey_fini(&survey);
+	return device;
+}
+
 static int fail_categories(const char *path)
 {
 	return vs_command_fail_text(path, "has no categories: only blocks of PyTorch's allocator "
@@ -210,14 +308,12 @@ static int fail_categories(const char *path)
 static int tell_groups(struct vs_story *story)
 {
 	struct job *job = story->context;
-	const struct vs_replay_device *device = find_device(story);
+	const struct vs_replay_device *device = find_device(story, job);
 	struct vs_heatmap_groups groups;
 	int err;
 
-	if (!device) {
-		job->status = vs_command_fail_text(story->path, "has no device: nothing to draw");
+	if (!device)
 		return 0;
-	}
 	err = vs_heatmap_groups_init(&groups, job->by, &story->analysis, story->names, device);
 	if (err == -VS_ERR_EMPTY) {
 		job->status = fail_categories(story->path);
@@ -247,15 +343,17 @@ static int draw_state(struct vs_story *story, struct job *job, const struct vs_d
 		return 0;
 	}
 	if (!err)
-		err = vs_address_space_init(&space, state, story->names,
+		err = vs_address_space_init(&space, state, &job->request.part, story->names,
 					    is_by_category ? &composition : NULL);
 	vs_composition_fini(&composition);
 	if (err)
 		return err;
 	space.program = copy_command(story->reader, story->path);
-	err = vs_draw_space_write(&space, job->output, job->request.width, job->request.height,
-				  job->is_dark);
-	if (err)
+	if (space.part && !space.nr_segments)
+		job->status = vs_command_fail_text(story->path, "%s holds nothing at that instant",
+						   space.part);
+	else if ((err = vs_draw_space_write(&space, job->output, job->request.width,
+					    job->request.height, job->is_dark)))
 		job->status = vs_command_fail(job->output, err);
 	vs_address_space_fini(&space);
 	return 0;
@@ -265,14 +363,12 @@ static int draw_state(struct vs_story *story, struct job *job, const struct vs_d
 static int tell_instant(struct vs_story *story)
 {
 	struct job *job = story->context;
-	const struct vs_replay_device *device = find_device(story);
+	const struct vs_replay_device *device = find_device(story, job);
 	struct vs_device_state state;
 	int err;
 
-	if (!device) {
-		job->status = vs_command_fail_text(story->path, "has no device: nothing to draw");
+	if (!device)
 		return 0;
-	}
 	err = vs_device_state_init(&state, &story->analysis, device, story->options->at,
 				   story->options->at_ns);
 	if (err)

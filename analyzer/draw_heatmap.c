@@ -65,10 +65,11 @@ static void put_titles(const struct vs_draw *draw, const struct vs_heatmap *heat
 			     heatmap->program ? heatmap->program : "memory of a program");
 	vs_units_put_bytes(capacity, heatmap->capacity);
 	snprintf(text, sizeof(text),
-		 "GPU %u%s%s%s%s%s  \xc2\xb7  peak %s live at %s, %s reserved at most",
+		 "GPU %u%s%s%s%s%s%s%s  \xc2\xb7  peak %s live at %s, %s reserved at most",
 		 heatmap->device, heatmap->device_name ? " " : "",
 		 heatmap->device_name ? heatmap->device_name : "", heatmap->capacity ? " " : "",
 		 heatmap->capacity ? capacity : "", heatmap->is_simulated ? " (simulated)" : "",
+		 heatmap->part ? "  \xc2\xb7  " : "", heatmap->part ? heatmap->part : "",
 		 vs_units_put_bytes(live, heatmap->peak_live),
 		 vs_units_put_time(time, heatmap->peak_ns),
 		 vs_units_put_bytes(reserved, heatmap->peak_reserved));

@@ -63,11 +63,11 @@ static void put_titles(const struct vs_draw *draw, const struct vs_space *space)
 	vs_draw_text_put_cut(draw, x, 19 * draw->unit, width, 1.2, draw->palette->text, text);
 	snprintf(text, sizeof(text),
 		 "GPU %" PRIu32
-		 "%s%s  \xc2\xb7  %s live in %s reserved  \xc2\xb7  %s in holes, the "
+		 "%s%s%s%s  \xc2\xb7  %s live in %s reserved  \xc2\xb7  %s in holes, the "
 		 "largest %s",
 		 space->device, space->device_name ? " " : "",
-		 space->device_name ? space->device_name : "",
-		 vs_units_put_bytes(live, space->live_bytes),
+		 space->device_name ? space->device_name : "", space->part ? "  \xc2\xb7  " : "",
+		 space->part ? space->part : "", vs_units_put_bytes(live, space->live_bytes),
 		 vs_units_put_bytes(reserved, space->reserved_bytes),
 		 vs_units_put_bytes(holes, space->hole_bytes),
 		 vs_units_put_bytes(largest, space->largest_hole));

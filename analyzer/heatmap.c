@@ -32,6 +32,7 @@ void vs_heatmap_fini(struct vs_heatmap *heatmap)
 	free(heatmap->ranges);
 	free(heatmap->program);
 	free(heatmap->device_name);
+	free(heatmap->part);
 	*heatmap = (struct vs_heatmap){0};
 }
 
@@ -89,12 +90,18 @@ int vs_heatmap_add_range(struct vs_heatmap *heatmap, uint64_t address, uint64_t 
 	return 0;
 }
 
-/* The first range that ends behind the address, or nr_ranges. */
-static size_t find_range(const struct vs_heatmap *heatmap, uint64_t address)
+/* The first range that ends behind the address, or nr_ranges. Most are where the last one was. */
+static size_t find_range(struct vs_heatmap *heatmap, uint64_t address)
 {
+	const struct vs_heatmap_range *last;
 	size_t low = 0;
 	size_t high = heatmap->nr_ranges;
 
+	if (!high)
+		return 0;
+	last = &heatmap->ranges[heatmap->last_range];
+	if (address - last->address < last->size)
+		return heatmap->last_range;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -103,6 +110,8 @@ static size_t find_range(const struct vs_heatmap *heatmap, uint64_t address)
 		else
 			high = middle;
 	}
+	if (low < heatmap->nr_ranges)
+		heatmap->last_range = low;
 	return low;
 }
 
@@ -191,36 +200,53 @@ int vs_heatmap_make_cells(struct vs_heatmap *heatmap, size_t max_columns, size_t
  * What [start, end) covers of cells of one size, as differences: adding them up from the left gives
  * the length covered in each. A half-line from `start` on covers a part of its own cell and all of
  * every later one: two differences; minus the half-line from `end` on: four. They wrap, the sums do
- * not.
+ * not. Within one cell, as most lifetimes are, two are left of them; those behind the last cell are
+ * none.
  */
-struct edge {
-	size_t cell;
-	uint64_t length;
+struct edges {
+	size_t cells[4];
+	uint64_t lengths[4];
+	int nr;
 };
 
-static void make_edges(struct edge edges[4], uint64_t start, uint64_t end, uint64_t cell_size)
+static void add_edge(struct edges *edges, uint64_t cell, uint64_t length, size_t nr_cells)
 {
-	uint64_t into_start = start % cell_size;
-	uint64_t into_end = end % cell_size;
+	if (cell >= nr_cells)
+		return;
+	edges->cells[edges->nr] = (size_t)cell;
+	edges->lengths[edges->nr++] = length;
+}
 
-	edges[0] = (struct edge){start / cell_size, cell_size - into_start};
-	edges[1] = (struct edge){start / cell_size + 1, into_start};
-	edges[2] = (struct edge){end / cell_size, 0 - (cell_size - into_end)};
-	edges[3] = (struct edge){end / cell_size + 1, 0 - into_end};
+static void make_edges(struct edges *edges, uint64_t start, uint64_t end, uint64_t cell_size,
+		       size_t nr_cells)
+{
+	uint64_t first = start / cell_size;
+	uint64_t into_start = start - first * cell_size;
+	uint64_t last, into_end;
+
+	edges->nr = 0;
+	if (end - start <= cell_size - into_start) {
+		add_edge(edges, first, end - start, nr_cells);
+		add_edge(edges, first + 1, start - end, nr_cells);
+		return;
+	}
+	last = end / cell_size;
+	into_end = end - last * cell_size;
+	add_edge(edges, first, cell_size - into_start, nr_cells);
+	add_edge(edges, first + 1, into_start, nr_cells);
+	add_edge(edges, last, 0 - (cell_size - into_end), nr_cells);
+	add_edge(edges, last + 1, 0 - into_end, nr_cells);
 }
 
 /* Adds a rectangle to a layer of differences, which finish() sums up in both directions. */
 static void add_rectangle(const struct vs_heatmap *heatmap, uint64_t *layer,
-			  const struct edge columns[4], const struct edge rows[4])
+			  const struct edges *columns, const struct edges *rows)
 {
-	for (int y = 0; y < 4; y++) {
-		uint64_t *row = layer + rows[y].cell * heatmap->nr_columns;
+	for (int y = 0; y < rows->nr; y++) {
+		uint64_t *row = layer + rows->cells[y] * heatmap->nr_columns;
 
-		if (rows[y].cell >= heatmap->nr_rows)
-			continue;
-		for (int x = 0; x < 4; x++)
-			if (columns[x].cell < heatmap->nr_columns)
-				row[columns[x].cell] += columns[x].length * rows[y].length;
+		for (int x = 0; x < columns->nr; x++)
+			row[columns->cells[x]] += columns->lengths[x] * rows->lengths[y];
 	}
 }
 
@@ -244,12 +270,12 @@ void vs_heatmap_add_lifetime(struct vs_heatmap *heatmap, const struct vs_lifetim
 	uint64_t end = to_tick(heatmap, lifetime->end_ns);
 	uint64_t low = lifetime->address;
 	uint64_t high = lifetime->size > UINT64_MAX - low ? UINT64_MAX : low + lifetime->size;
-	struct edge columns[4];
-	struct edge rows[4];
+	struct edges columns;
+	struct edges rows;
 
-	if (start >= end)
+	if (start >= end || !(lifetime->is_held || lifetime->is_live))
 		return;
-	make_edges(columns, start, end, heatmap->column_ticks);
+	make_edges(&columns, start, end, heatmap->column_ticks, heatmap->nr_columns);
 	for (size_t i = find_range(heatmap, low); i < heatmap->nr_ranges; i++) {
 		const struct vs_heatmap_range *range = &heatmap->ranges[i];
 		uint64_t from = low > range->address ? low : range->address;
@@ -257,15 +283,16 @@ void vs_heatmap_add_lifetime(struct vs_heatmap *heatmap, const struct vs_lifetim
 
 		if (from >= to)
 			break;
-		make_edges(rows, range->offset + (from - range->address),
-			   range->offset + (to - range->address), heatmap->row_bytes);
+		make_edges(&rows, range->offset + (from - range->address),
+			   range->offset + (to - range->address), heatmap->row_bytes,
+			   heatmap->nr_rows);
 		if (lifetime->is_held)
-			add_rectangle(heatmap, heatmap->held, columns, rows);
+			add_rectangle(heatmap, heatmap->held, &columns, &rows);
 		if (lifetime->is_live)
-			add_rectangle(heatmap, heatmap->live, columns, rows);
+			add_rectangle(heatmap, heatmap->live, &columns, &rows);
 		if (lifetime->is_live && heatmap->nr_groups)
 			add_rectangle(heatmap, heatmap->groups[get_layer(heatmap, lifetime)],
-				      columns, rows);
+				      &columns, &rows);
 	}
 }
 
@@ -306,28 +333,49 @@ uint64_t vs_heatmap_get_area(const struct vs_heatmap *heatmap, size_t column, si
 
 /* ---- Levels and marks ----------------------------------------------------------------------- */
 
-/* The value of now holds up to the time; the columns at both ends see it. */
-static void hold_level(struct vs_heatmap *heatmap, uint64_t until_ns)
+static void raise_level(struct vs_heatmap *heatmap, size_t column)
 {
-	uint64_t first = to_tick(heatmap, heatmap->now_ns) / heatmap->column_ticks;
-	uint64_t last = to_tick(heatmap, until_ns) / heatmap->column_ticks;
+	struct vs_heatmap_level *level = &heatmap->levels[column];
 
-	for (uint64_t i = first; i <= last && i < heatmap->nr_columns; i++) {
-		struct vs_heatmap_level *level = &heatmap->levels[i];
+	if (heatmap->now.live > level->live)
+		level->live = heatmap->now.live;
+	if (heatmap->now.reserved > level->reserved)
+		level->reserved = heatmap->now.reserved;
+	if (heatmap->now.fragmentation > level->fragmentation)
+		level->fragmentation = heatmap->now.fragmentation;
+}
 
-		if (heatmap->now.live > level->live)
-			level->live = heatmap->now.live;
-		if (heatmap->now.reserved > level->reserved)
-			level->reserved = heatmap->now.reserved;
-		if (heatmap->now.fragmentation > level->fragmentation)
-			level->fragmentation = heatmap->now.fragmentation;
-	}
+static void raise_peak(struct vs_heatmap *heatmap)
+{
 	if (heatmap->now.live > heatmap->peak_live) {
 		heatmap->peak_live = heatmap->now.live;
 		heatmap->peak_ns = heatmap->now_ns;
 	}
 	if (heatmap->now.reserved > heatmap->peak_reserved)
 		heatmap->peak_reserved = heatmap->now.reserved;
+}
+
+/* The value of now holds up to the time; the columns at both ends see it. */
+static void hold_level(struct vs_heatmap *heatmap, uint64_t until_ns)
+{
+	uint64_t first = to_tick(heatmap, heatmap->now_ns) / heatmap->column_ticks;
+	uint64_t last = to_tick(heatmap, until_ns) / heatmap->column_ticks;
+
+	for (uint64_t i = first; i <= last && i < heatmap->nr_columns; i++)
+		raise_level(heatmap, i);
+	raise_peak(heatmap);
+}
+
+/* Which column now_ns, in the window, is in; and where that ends. */
+static void find_column(struct vs_heatmap *heatmap)
+{
+	uint64_t next = to_tick(heatmap, heatmap->now_ns) / heatmap->column_ticks + 1;
+
+	heatmap->now_column = next - 1;
+	heatmap->column_until =
+		next < heatmap->nr_columns
+			? heatmap->from_ns + (next * heatmap->column_ticks << heatmap->tick_shift)
+			: heatmap->to_ns;
 }
 
 void vs_heatmap_add_level(struct vs_heatmap *heatmap, uint64_t time_ns, uint64_t live,
@@ -337,15 +385,20 @@ void vs_heatmap_add_level(struct vs_heatmap *heatmap, uint64_t time_ns, uint64_t
 
 	if (heatmap->now_ns >= heatmap->to_ns)
 		return;
-	/* Up to the last instant before: a change on a column's edge belongs to the next one. */
-	if (time_ns > heatmap->now_ns) {
+	/* Up to the last instant before: a change on a column's edge belongs to the next one. The
+	 * column that it was first seen in knows it. */
+	if (time_ns >= heatmap->column_until && time_ns > heatmap->now_ns)
 		hold_level(heatmap, time_ns - 1);
+	if (time_ns > heatmap->now_ns)
 		heatmap->now_ns = time_ns;
-	}
 	heatmap->now = level;
 	/* Seen even if it does not last: the peak of a nanosecond is a peak. */
-	if (time_ns >= heatmap->from_ns && time_ns < heatmap->to_ns)
-		hold_level(heatmap, time_ns);
+	if (time_ns < heatmap->from_ns || time_ns >= heatmap->to_ns)
+		return;
+	if (time_ns >= heatmap->column_until)
+		find_column(heatmap);
+	raise_level(heatmap, heatmap->now_column);
+	raise_peak(heatmap);
 }
 
 void vs_heatmap_set_fragmentation(struct vs_heatmap *heatmap, double share)

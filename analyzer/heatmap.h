@@ -86,6 +86,10 @@ struct vs_heatmap {
 	bool is_ordered;  /* the groups are steps of one thing, not different things */
 	struct vs_heatmap_level *levels; /* by column */
 
+	/* While lifetimes and levels come. */
+	size_t last_range;     /* of the latest lifetime */
+	size_t now_column;     /* of now_ns, */
+	uint64_t column_until; /* which ends here; 0: not known */
 	struct vs_heatmap_level now;
 	double next_fragmentation; /* of the level that comes next */
 	uint64_t now_ns;
@@ -106,6 +110,7 @@ struct vs_heatmap {
 	/* For the title; owned. */
 	char *program;
 	char *device_name;
+	char *part; /* that it is of; NULL: of all of the device */
 	uint32_t device;
 	bool is_simulated;
 	uint64_t capacity; /* of the device; 0: not known */

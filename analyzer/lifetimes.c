@@ -46,7 +46,7 @@ static int tell(const struct vs_lifetimes *lifetimes, const struct vs_item *item
 		return 0;
 	if (lifetimes->get_group)
 		lifetime.group = lifetimes->get_group(lifetimes->group_data, item);
-	return lifetimes->tell(lifetimes->data, item->device, &lifetime);
+	return lifetimes->tell(lifetimes->data, item, &lifetime);
 }
 
 static int on_change(struct vs_observer *self, const struct vs_replay *replay,
@@ -98,7 +98,11 @@ static int on_end(struct vs_observer *self, const struct vs_replay *replay)
 void vs_lifetimes_init(struct vs_lifetimes *lifetimes, vs_lifetimes_fn tell_fn, void *data)
 {
 	*lifetimes = (struct vs_lifetimes){
-		.observer = {.on_change = on_change, .on_end = on_end},
+		.observer = {.on_change = on_change,
+			     .on_end = on_end,
+			     .changes = VS_WANTS(VS_CHANGE_BORN) | VS_WANTS(VS_CHANGE_DYING) |
+					VS_WANTS(VS_CHANGE_WILL_RESIZE) |
+					VS_WANTS(VS_CHANGE_RESIZED)},
 		.tell = tell_fn,
 		.data = data,
 	};

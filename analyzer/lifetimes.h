@@ -10,7 +10,7 @@
 #include "replay.h"
 
 /* 0, or an error that ends the replay. */
-typedef int (*vs_lifetimes_fn)(void *data, const struct vs_replay_device *device,
+typedef int (*vs_lifetimes_fn)(void *data, const struct vs_item *item,
 			       const struct vs_lifetime *lifetime);
 
 /* The group of an item (heatmap.h), as it is told. */

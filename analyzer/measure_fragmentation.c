@@ -78,6 +78,14 @@ static int change_segment(struct vs_hole_set *holes, const struct vs_item *segme
 	return 0;
 }
 
+/* Whether the segment that it is, or is in, is one that counts. */
+static bool is_counted(const struct vs_measure_fragmentation *measure, const struct vs_item *item)
+{
+	while (item->parent)
+		item = item->parent;
+	return measure->limit - item->range.base < item->range.size;
+}
+
 static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {
@@ -90,7 +98,7 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	if (!item || vs_replay_get_domain(item->kind) != VS_DOMAIN_DEVICE)
 		return 0;
 	pool = item->parent ? item->parent->owner : item->owner;
-	if (!pool)
+	if (!pool || (measure->is_limited && !is_counted(measure, item)))
 		return 0;
 	err = make_room(measure, replay);
 	if (err)
@@ -161,6 +169,12 @@ void vs_measure_fragmentation_init(struct vs_measure_fragmentation *measure)
 				    VS_WANTS(VS_CHANGE_WILL_RESIZE) | VS_WANTS(VS_CHANGE_RESIZED);
 	measure->observer.on_record = on_record;
 	measure->observer.on_window = on_window;
+}
+
+void vs_measure_fragmentation_limit(struct vs_measure_fragmentation *measure, uint64_t address)
+{
+	measure->is_limited = true;
+	measure->limit = address;
 }
 
 void vs_measure_fragmentation_fini(struct vs_measure_fragmentation *measure)

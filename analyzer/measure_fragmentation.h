@@ -28,9 +28,14 @@ struct vs_measure_fragmentation {
 	size_t devices_capacity;
 	const struct vs_replay_pool *changed; /* since the last record */
 	bool is_changed;
+	bool is_limited;
+	uint64_t limit; /* address */
 };
 
 void vs_measure_fragmentation_init(struct vs_measure_fragmentation *measure);
+
+/* From the start on: only holes of segments that hold the address count. */
+void vs_measure_fragmentation_limit(struct vs_measure_fragmentation *measure, uint64_t address);
 void vs_measure_fragmentation_fini(struct vs_measure_fragmentation *measure);
 
 /* Never NULL. */

@@ -293,6 +293,28 @@ case_map() {
 	v map --no-index --at 20 fragmentation.vscope
 }
 
+case_heatmap_of_a_part() {
+	"$VERDICT_TRACES" .
+	v heatmap --width 4 --height 8 --pool tensors -o pool.csv fragmentation.vscope
+	cat pool.csv
+	v heatmap --width 4 --height 8 --segment 0x7f0800100000 -o segment.csv fragmentation.vscope
+	cat segment.csv
+	v heatmap --by site --width 2 --height 2 --segment 7f0800100000 -o site.csv \
+		fragmentation.vscope
+	head -n 2 site.csv
+	v heatmap --pool tensors --at oom -o pool.svg fragmentation.vscope
+	v heatmap --pool tensors --dark -o pool.pdf fragmentation.vscope
+	v heatmap --pool tensor -o no.png fragmentation.vscope
+	v heatmap --pool tensors -o no.png capacity.vscope
+	v heatmap --pool tensors --device 1 -o no.png fragmentation.vscope
+	v heatmap --segment 0x10 -o no.png fragmentation.vscope
+	v heatmap --segment 0x10 --from 1 --to 2 -o no.png fragmentation.vscope
+	v heatmap --segment 0x10 --at oom -o no.png fragmentation.vscope
+	v heatmap --segment tensors -o no.png fragmentation.vscope
+	v heatmap --pool tensors --segment 0x10 -o no.png fragmentation.vscope
+	ls -- *.png *.svg *.pdf 2>/dev/null
+}
+
 case_retained() {
 	"$VERDICT_TRACES" .
 	v retained --no-index growing.vscope unmarked.vscope fine.vscope

@@ -5,9 +5,12 @@
 
 #define BASE ((uint64_t)0x7f0000000000)
 
+static const struct vs_heatmap_part all = {.type = VS_HEATMAP_DEVICE};
+
 /* A segment of 10 MiB with blocks at 1 (1 MiB), 2 (2 MiB) and 9 (1 MiB); one that is free; one of
  * no pool. */
-static void make_space(struct vs_space *space, struct script *script)
+static void make_space(struct vs_space *space, struct script *script,
+		       const struct vs_heatmap_part *part)
 {
 	struct vs_device_state state;
 	struct vs_site_names *names;
@@ -29,7 +32,7 @@ static void make_space(struct vs_space *space, struct script *script)
 	assert_int_equal(vs_device_state_init(&state, &analysis, script_get_device(analysis.replay),
 					      VS_AT_END, 0),
 			 0);
-	assert_int_equal(vs_address_space_init(space, &state, names, NULL), 0);
+	assert_int_equal(vs_address_space_init(space, &state, part, names, NULL), 0);
 	vs_device_state_fini(&state);
 	vs_site_names_destroy(names);
 	vs_analysis_fini(&analysis);
@@ -50,7 +53,7 @@ static void test_pieces_cover_the_folded_space(void **state)
 	struct script script;
 
 	(void)state;
-	make_space(&space, &script);
+	make_space(&space, &script, &all);
 	assert_int_equal(space.nr_pieces, sizeof(expected) / sizeof(expected[0]));
 	for (size_t i = 0; i < space.nr_pieces; i++) {
 		assert_int_equal(space.pieces[i].type, expected[i].type);
@@ -74,7 +77,7 @@ static void test_facts_are_those_of_the_address_map(void **state)
 	struct script script;
 
 	(void)state;
-	make_space(&space, &script);
+	make_space(&space, &script, &all);
 	assert_int_equal(space.live_bytes, 12 * MIB);
 	assert_int_equal(space.reserved_bytes, 22 * MIB);
 	assert_int_equal(space.hole_bytes, 6 * MIB);
@@ -87,9 +90,41 @@ static void test_facts_are_those_of_the_address_map(void **state)
 	script_fini(&script);
 }
 
+static void test_a_part_is_a_pool_or_a_segment(void **state)
+{
+	struct vs_heatmap_part part = {.type = VS_HEATMAP_POOL, .pool = "pool"};
+	struct script script;
+	struct vs_space space;
+
+	(void)state;
+	make_space(&space, &script, &part);
+	assert_string_equal(space.part, "pool pool");
+	assert_int_equal(space.nr_segments, 2);
+	assert_int_equal(space.total_bytes, 14 * MIB);
+	assert_int_equal(space.reserved_bytes, 14 * MIB);
+	assert_int_equal(space.live_bytes, 4 * MIB);
+	assert_int_equal(space.hole_bytes, 6 * MIB); /* what is wholly free is none */
+	assert_int_equal(space.largest_hole, 5 * MIB);
+	vs_address_space_fini(&space);
+
+	part = (struct vs_heatmap_part){.type = VS_HEATMAP_SEGMENT, .address = BASE + 207 * MIB};
+	make_space(&space, &script, &part);
+	assert_int_equal(space.nr_segments, 1);
+	assert_int_equal(space.nr_pieces, 1);
+	assert_int_equal(space.pieces[0].offset, 0);
+	assert_int_equal(space.live_bytes, 8 * MIB);
+	vs_address_space_fini(&space);
+
+	part.address = BASE + 208 * MIB; /* behind its end */
+	make_space(&space, &script, &part);
+	assert_int_equal(space.nr_segments, 0);
+	vs_address_space_fini(&space);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_part_is_a_pool_or_a_segment),
 		cmocka_unit_test(test_pieces_cover_the_folded_space),
 		cmocka_unit_test(test_facts_are_those_of_the_address_map),
 	};

@@ -18,18 +18,32 @@ static void choose_cells(const struct vs_heatmap_request *request, bool has_phas
 	*rows = (size_t)request->height;
 }
 
-static int gather(struct vs_heatmap *heatmap, uint32_t device, uint64_t from_ns, uint64_t to_ns)
+/* The heatmap is the caller's to end in any case. */
+static int gather_part(struct vs_heatmap *heatmap, uint32_t device, uint64_t from_ns,
+		       uint64_t to_ns, struct vs_heatmap_part part)
 {
 	struct vs_heatmap_request request = {
 		.device = device,
 		.from_ns = from_ns,
 		.to_ns = to_ns,
+		.part = part,
 		.choose_cells = choose_cells,
 		.width = 100,
 		.height = 100,
 	};
+	struct vs_heatmap_survey survey;
+	int err = vs_heatmap_survey_run(&survey, &picture_story, &request);
 
-	return vs_heatmap_gather_cells(heatmap, &picture_story, &request);
+	*heatmap = (struct vs_heatmap){0};
+	if (!err)
+		err = vs_heatmap_gather_cells(heatmap, &picture_story, &request, &survey);
+	vs_heatmap_survey_fini(&survey);
+	return err;
+}
+
+static int gather(struct vs_heatmap *heatmap, uint32_t device, uint64_t from_ns, uint64_t to_ns)
+{
+	return gather_part(heatmap, device, from_ns, to_ns, (struct vs_heatmap_part){0});
 }
 
 /* Percent of the cell at an instant. */
@@ -143,9 +157,61 @@ static void test_window_leaves_out_what_is_not_in_it(void **state)
 	vs_heatmap_fini(&map);
 }
 
+/* All of device 0 is the arena: the same cells, but curves of its own. */
+static void test_a_pool_is_its_segments_and_blocks(void **state)
+{
+	struct vs_heatmap_part part = {.type = VS_HEATMAP_POOL, .pool = "arena"};
+	struct vs_heatmap map, whole;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(gather_part(&map, VS_NO_DEVICE, 0, UINT64_MAX, part), 0);
+	assert_int_equal(gather(&whole, 0, 0, UINT64_MAX), 0);
+	assert_int_equal(map.device, 0);
+	assert_string_equal(map.part, "pool arena");
+	assert_null(whole.part);
+	nr = whole.nr_columns * whole.nr_rows;
+	assert_int_equal(map.nr_columns * map.nr_rows, nr);
+	assert_memory_equal(map.held, whole.held, nr * sizeof(*map.held));
+	assert_memory_equal(map.live, whole.live, nr * sizeof(*map.live));
+	assert_int_equal(map.peak_live, 80 * MIB);
+	assert_int_equal(map.nr_failures, 1);
+	vs_heatmap_fini(&whole);
+	vs_heatmap_fini(&map);
+}
+
+static void test_a_segment_is_found_on_its_device(void **state)
+{
+	struct vs_heatmap_part part = {.type = VS_HEATMAP_SEGMENT,
+				       .address = PICTURE_STORY_BASE + 4100 * MIB};
+	struct vs_heatmap map;
+
+	(void)state;
+	assert_int_equal(gather_part(&map, VS_NO_DEVICE, 0, UINT64_MAX, part), 0);
+	assert_int_equal(map.device, 1);
+	assert_int_equal(map.nr_ranges, 1);
+	assert_int_equal(map.ranges[0].address, PICTURE_STORY_BASE + 4096 * MIB);
+	assert_int_equal(map.total_bytes, 10 * MIB); /* not the 64 MiB of the other */
+	assert_int_equal(map.peak_live, 10 * MIB);
+	assert_int_equal(map.peak_reserved, 10 * MIB);
+	vs_heatmap_fini(&map);
+
+	/* With holes of 10 and 10, then of 50 and 10 MiB, in one of a pool. */
+	part.address = PICTURE_STORY_BASE;
+	assert_int_equal(gather_part(&map, VS_NO_DEVICE, 0, UINT64_MAX, part), 0);
+	assert_int_equal(map.device, 0);
+	assert_int_equal(map.peak_live, 80 * MIB);
+	assert_in_range(
+		(uint64_t)(map.levels[(400 - map.from_ns) / map.column_ticks].fragmentation * 1000),
+		499, 501);
+	vs_heatmap_fini(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_pool_is_its_segments_and_blocks),
+		cmocka_unit_test(test_a_segment_is_found_on_its_device),
 		cmocka_unit_test(test_heatmap_takes_the_device_that_ran_out_of_memory),
 		cmocka_unit_test(test_failures_carry_what_was_asked_and_the_largest_hole),
 		cmocka_unit_test(test_fragmentation_is_that_of_the_pool_with_most_holes),

@@ -41,6 +41,7 @@ static void make_script(struct script *script)
 static void gather(struct vs_heatmap *heatmap, struct script *script, enum vs_heatmap_by by)
 {
 	struct vs_heatmap_groups groups;
+	struct vs_heatmap_survey survey;
 	struct vs_site_names *names;
 	struct vs_analysis analysis;
 	struct vs_heatmap_request request = {.device = 0,
@@ -56,7 +57,9 @@ static void gather(struct vs_heatmap *heatmap, struct script *script, enum vs_he
 	assert_int_equal(vs_heatmap_groups_init(&groups, by, &analysis, names,
 						script_get_device(analysis.replay)),
 			 0);
-	assert_int_equal(vs_heatmap_gather_cells(heatmap, &script->source, &request), 0);
+	assert_int_equal(vs_heatmap_survey_run(&survey, &script->source, &request), 0);
+	assert_int_equal(vs_heatmap_gather_cells(heatmap, &script->source, &request, &survey), 0);
+	vs_heatmap_survey_fini(&survey);
 	vs_heatmap_groups_fini(&groups);
 	vs_site_names_destroy(names);
 	vs_analysis_fini(&analysis);

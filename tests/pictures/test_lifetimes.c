@@ -14,10 +14,9 @@
 #define NR(array) (sizeof(array) / sizeof(*(array)))
 
 /* Writes "device address+size start-end hl" and a newline, h: held, l: live. */
-static int note(void *data, const struct vs_replay_device *device,
-		const struct vs_lifetime *lifetime)
+static int note(void *data, const struct vs_item *item, const struct vs_lifetime *lifetime)
 {
-	fprintf(data, "%u %lx+%lx %lu-%lu %s%s\n", device->ordinal, lifetime->address,
+	fprintf(data, "%u %lx+%lx %lu-%lu %s%s\n", item->device->ordinal, lifetime->address,
 		lifetime->size, lifetime->start_ns, lifetime->end_ns, lifetime->is_held ? "h" : "",
 		lifetime->is_live ? "l" : "");
 	return 0;
