@@ -181,6 +181,10 @@ async function refine() {
 	if (!state.ready || chart.picture.width < 100)
 		return;
 	const columns = Math.max(64, Math.min(2048, Math.round(chart.plotWidth)));
+	const shown = chart.series;
+
+	if (shown && shown.from === chart.from && shown.to === chart.to && shown.columns === columns)
+		return;
 	const fields = question({ from: chart.from, to: chart.to, columns });
 	const series = await asker.askNewest('series', fields);
 

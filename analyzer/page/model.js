@@ -1,7 +1,7 @@
 /* Questions about all changes of a trace, answered in the worker. */
 import { BORN, CHARGED, DISCHARGED, RESERVED, STEP, PUSH, POP, FAILED, MARK, RANGE_START, RANGE_END, LOST, IS_LIVE, IS_RESERVED, IS_ON_DEVICE, IS_CONTINUED } from './decode.js';
 
-const CHECKPOINT = 65536; /* changes between two */
+const STRETCH = 256; /* changes that a wide picture takes together */
 const CHUNK = 4096; /* items that are skipped together */
 const MOST_GROUPS = 10; /* that are told apart */
 
@@ -113,15 +113,19 @@ class Sums {
 		this.groups = new Float64Array(nrGroups);
 	}
 
-	copy() {
-		return { live: this.live, count: this.count, reserved: this.reserved, groups: this.groups.slice() };
+	/* All of it, to a row of a Float64Array and back. */
+	save(array, at) {
+		array[at] = this.live;
+		array[at + 1] = this.count;
+		array[at + 2] = this.reserved;
+		array.set(this.groups, at + 3);
 	}
 
-	restore(from) {
-		this.live = from.live;
-		this.count = from.count;
-		this.reserved = from.reserved;
-		this.groups.set(from.groups);
+	restore(array, at) {
+		this.live = array[at];
+		this.count = array[at + 1];
+		this.reserved = array[at + 2];
+		this.groups.set(array.subarray(at + 3, at + 3 + this.groups.length));
 	}
 
 	charge(item, sign) {
@@ -160,12 +164,80 @@ class Sums {
 	}
 }
 
+/*
+ * Of every stretch of changes: the sums before it; the most reserved at an instant in it; and its
+ * first instant with the most live bytes, with the sums there. An instant is behind the last change
+ * of one time; of a stretch without any, `change` is 0.
+ */
+class Stretches {
+	constructor(sums) {
+		const all = sums.all;
+		const nr = Math.ceil(all.nr / STRETCH);
+
+		this.width = 3 + sums.groups.length;
+		this.nr = nr;
+		this.before = new Float64Array(nr * this.width);
+		this.most = new Float64Array(nr * this.width);
+		this.change = new Uint32Array(nr);
+		this.reserved = new Float64Array(nr);
+		for (let i = 0; i < all.nr; i++) {
+			const stretch = Math.floor(i / STRETCH);
+
+			if (i % STRETCH === 0)
+				sums.save(this.before, stretch * this.width);
+			sums.apply(i);
+			if (i + 1 === all.nr || all.time[i + 1] !== all.time[i])
+				this.note(stretch, i + 1, sums);
+		}
+	}
+
+	note(stretch, change, sums) {
+		if (sums.reserved > this.reserved[stretch])
+			this.reserved[stretch] = sums.reserved;
+		if (this.change[stretch] && sums.live <= this.most[stretch * this.width])
+			return;
+		this.change[stretch] = change;
+		sums.save(this.most, stretch * this.width);
+	}
+}
+
+/* Columns of a picture while they are filled in, in order. */
+class Series {
+	constructor(from, to, columns, nrGroups) {
+		this.result = {
+			from, to, columns, nrGroups,
+			live: new Float64Array(columns),
+			reserved: new Float64Array(columns),
+			change: new Uint32Array(columns),
+			groups: new Float64Array(columns * nrGroups),
+		};
+	}
+
+	/* Whether an instant is the one to be shown, so far; `change` 0 is one, too. */
+	isMost(column, live) {
+		return live > this.result.live[column] || !this.result.change[column];
+	}
+
+	note(column, change, reserved, live, groups) {
+		const result = this.result;
+
+		if (reserved > result.reserved[column])
+			result.reserved[column] = reserved;
+		if (!this.isMost(column, live))
+			return;
+		result.live[column] = live;
+		result.change[column] = change;
+		result.groups.set(groups, column * result.nrGroups);
+	}
+}
+
 export class Model {
 	constructor(all, tables) {
 		this.all = all;
 		this.tables = tables;
 		this.beside = findBeside(all);
 		this.grouping = null;
+		this.totals = new Map(); /* by device */
 		this.chunkDied = new Uint32Array(Math.ceil(all.nrItems / CHUNK));
 		for (let i = 0; i < all.nrItems; i++) {
 			const chunk = Math.floor(i / CHUNK);
@@ -225,25 +297,21 @@ export class Model {
 
 			groupOf[i] = found === undefined ? chosen.length : found;
 		}
-		const sums = new Sums(this.all, device, groupOf, chosen.length + 1);
-		const checkpoints = [];
-		for (let i = 0; i < this.all.nr; i++) {
-			if (i % CHECKPOINT === 0)
-				checkpoints.push(sums.copy());
-			sums.apply(i);
-		}
-		this.grouping = { name, device, by, keys: chosen, groupOf, checkpoints };
+		const stretches = new Stretches(new Sums(this.all, device, groupOf, chosen.length + 1));
+
+		this.grouping = { name, device, by, keys: chosen, groupOf, stretches };
 		return this.grouping;
 	}
 
 	sumsAt(grouping, change) {
 		const sums = new Sums(this.all, grouping.device, grouping.groupOf, grouping.keys.length + 1);
-		const checkpoint = Math.min(Math.floor(change / CHECKPOINT), grouping.checkpoints.length - 1);
+		const { stretches } = grouping;
+		const stretch = Math.min(Math.floor(change / STRETCH), stretches.nr - 1);
 
-		if (checkpoint < 0)
+		if (stretch < 0)
 			return sums;
-		sums.restore(grouping.checkpoints[checkpoint]);
-		for (let i = checkpoint * CHECKPOINT; i < change; i++)
+		sums.restore(stretches.before, stretch * stretches.width);
+		for (let i = stretch * STRETCH; i < change; i++)
 			sums.apply(i);
 		return sums;
 	}
@@ -251,41 +319,48 @@ export class Model {
 	/* Columns of a picture: of each the instant with most live bytes. Instants lie between events. */
 	series(grouping, from, to, columns) {
 		const all = this.all;
-		const nrGroups = grouping.keys.length + 1;
-		const result = {
-			from, to, columns, nrGroups,
-			live: new Float64Array(columns),
-			reserved: new Float64Array(columns),
-			change: new Uint32Array(columns),
-			groups: new Float64Array(columns * nrGroups),
-		};
-		let i = changesAt(all, from);
-		const sums = this.sumsAt(grouping, i);
+		const { stretches } = grouping;
+		const series = new Series(from, to, columns, grouping.keys.length + 1);
 		const scale = columns / Math.max(to - from, 1);
-
-		const note = (column) => {
-			if (sums.reserved > result.reserved[column])
-				result.reserved[column] = sums.reserved;
-			if (sums.live <= result.live[column] && result.change[column])
-				return;
-			result.live[column] = sums.live;
-			result.change[column] = i;
-			result.groups.set(sums.groups, column * nrGroups);
-		};
+		let i = changesAt(all, from);
+		let sums = this.sumsAt(grouping, i);
 
 		for (let column = 0; column < columns; column++) {
 			const end = column + 1 < columns ? from + (column + 1) / scale : to;
 
-			note(column);
+			series.note(column, i, sums.reserved, sums.live, sums.groups);
 			while (i < all.nr && all.time[i] < end) {
+				const behind = this.skip(stretches, series, column, i, end);
+
+				if (behind > i) {
+					i = behind;
+					sums = this.sumsAt(grouping, i);
+					continue;
+				}
 				const time = all.time[i];
 
 				while (i < all.nr && all.time[i] === time)
 					sums.apply(i++);
-				note(column);
+				series.note(column, i, sums.reserved, sums.live, sums.groups);
 			}
 		}
-		return result;
+		return series.result;
+	}
+
+	/* Stretches that begin here and lie wholly in the column, with the ends of their last events. */
+	skip(stretches, series, column, first, end) {
+		const all = this.all;
+		let i = first;
+
+		while (i % STRETCH === 0 && i + STRETCH < all.nr && all.time[i + STRETCH] < end && all.time[i + STRETCH] !== all.time[i + STRETCH - 1]) {
+			const stretch = i / STRETCH;
+			const at = stretch * stretches.width;
+
+			series.note(column, stretches.change[stretch], stretches.reserved[stretch], stretches.most[at],
+				stretches.most.subarray(at + 3, at + stretches.width));
+			i += STRETCH;
+		}
+		return i;
 	}
 
 	/* Sums of each site, live after so many changes. */
@@ -308,6 +383,10 @@ export class Model {
 	siteTotals(device) {
 		const all = this.all;
 		const totals = new Map();
+
+		if (this.totals.has(device))
+			return this.totals.get(device);
+		this.totals.set(device, totals);
 		const add = (item) => {
 			const row = totals.get(all.site[item]) || { bytes: 0, count: 0 };
 

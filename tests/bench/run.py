@@ -18,6 +18,7 @@ from analyzer_parts import measure_analyzer, measure_long, measure_report
 from cupti_cost import measure_cupti
 from measuring import Bench, BenchError, NotBuilt
 from on_tensorflow import measure_tensorflow
+from pictures import measure_heatmap, measure_html
 from recorder_parts import (measure_drain, measure_instructions, measure_python, measure_record,
                             measure_rss, measure_stack, put_programs)
 
@@ -36,6 +37,8 @@ PARTS = {
     "analyzer": measure_analyzer,
     "report": measure_report,
     "long": measure_long,
+    "heatmap": measure_heatmap,
+    "html": measure_html,
     "cupti": measure_cupti,
     "tensorflow": measure_tensorflow,
     "softgpu": put_programs("bench_softgpu"),

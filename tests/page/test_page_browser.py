@@ -13,6 +13,7 @@ import unittest
 
 import accessibility
 import browser
+import read_page
 
 VRAMSCOPE, MAKE_PAGE, MAKE_REPORT, MAKE_LONG = sys.argv[1:5]
 READY = "return document.body.dataset.ready && document.body.dataset.instant"
@@ -230,6 +231,50 @@ class PageInBrowser(unittest.TestCase):
             # A column shows the most in it: events are 1 us apart at least, columns 0.2 us wide.
             around = [tell("map", "--at", f"{time + by}ns", self.path("long"))["devices"][0]["live_bytes"] for by in (-300, 0, 300)]
             self.assertIn(live, around)
+
+    def expected_series(self, trace, from_ns, to_ns, columns):
+        """Most live and most reserved bytes of each column, by a walk over all changes."""
+        levels, live, reserved, charged = [(0, 0, 0)], 0, 0, {}
+        for i, (time, kind, what) in enumerate(trace.changes):
+            item = trace.items[what] if kind < 4 else None
+            if kind == 4:
+                reserved += what[1]
+            if kind in (0, 1) and item.flags & 2:
+                reserved += item.size if kind == 0 else -item.size
+            if kind < 4:
+                is_live = kind == 2 or (kind == 0 and bool(item.flags & 1))
+                live += (is_live - charged.get(what, False)) * item.size if item.flags & 8 else 0
+                charged[what] = is_live
+            if i + 1 == len(trace.changes) or trace.changes[i + 1][0] != time:
+                levels.append((time, live, reserved))
+        most = []
+        at = 0
+        for column in range(columns):
+            end = from_ns + (column + 1) / (columns / max(to_ns - from_ns, 1)) if column + 1 < columns else to_ns
+            while column == 0 and at + 1 < len(levels) and levels[at + 1][0] <= from_ns:
+                at += 1
+            first = at
+            while at + 1 < len(levels) and levels[at + 1][0] < end:
+                at += 1
+            most.append((max(level[1] for level in levels[first:at + 1]), max(level[2] for level in levels[first:at + 1])))
+        return most
+
+    def test_series_of_any_window_is_that_of_all_changes(self):
+        self.open("long")
+        trace = read_page.Page(self.path("long", "html")).trace(0)
+        start, end = self.page("chart.start"), self.page("chart.end")
+        span = end - start
+        for from_ns, to_ns, columns in ((start, end, 1200), (start, end, 64), (start + 0.3 * span, start + 0.31 * span, 700),
+                                        (start + 0.1 * span, start + 0.9 * span, 333), (start + 0.97 * span, end, 10)):
+            found = self.browser.run_async(
+                "const done = arguments[arguments.length - 1]; window.vramscopePage.ask('series', { trace: 0, device: 0, by: 'kind', peak: 0, keys: null,"
+                " from: arguments[0], to: arguments[1], columns: arguments[2] }).then((s) => done([[...s.live], [...s.reserved], [...s.groups], s.nrGroups]))",
+                from_ns, to_ns, columns)
+            expected = self.expected_series(trace, from_ns, to_ns, columns)
+            self.assertEqual(found[0], [live for live, _ in expected])
+            self.assertEqual(found[1], [reserved for _, reserved in expected])
+            for column in range(columns):
+                self.assertEqual(sum(found[2][column * found[3]:(column + 1) * found[3]]), found[0][column])
 
     def test_hover_and_focus_show_a_block(self):
         self.open("story")
