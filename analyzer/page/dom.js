@@ -32,15 +32,27 @@ export class Picture {
 		this.draw = draw;
 		this.isWaiting = false;
 		this.frames = 0;
+		this.paper = null; /* its size while it is printed */
 		new ResizeObserver(() => this.redraw()).observe(canvas);
 	}
 
 	get width() {
-		return this.canvas.clientWidth;
+		return this.paper ? this.paper.width : this.canvas.clientWidth;
 	}
 
 	get height() {
-		return this.canvas.clientHeight;
+		return this.paper ? this.paper.height : this.canvas.clientHeight;
+	}
+
+	/* As wide as paper is, and finer: at the size of the screen letters would be squeezed. */
+	beginPrint(width) {
+		this.paper = { width, height: this.canvas.clientHeight };
+		this.paint();
+	}
+
+	endPrint() {
+		this.paper = null;
+		this.paint();
 	}
 
 	redraw() {
@@ -54,7 +66,7 @@ export class Picture {
 	}
 
 	paint() {
-		const scale = window.devicePixelRatio || 1;
+		const scale = this.paper ? 3 : window.devicePixelRatio || 1;
 		const width = this.width;
 		const height = this.height;
 

@@ -23,7 +23,7 @@ export class Flame {
 		this.hasPython = tree.kind.includes(PYTHON);
 		this.root = 0;
 		this.chosen = 0;
-		this.picture.canvas.style.height = `${Math.max(120, (tree.deepest + 1) * FLAME_ROW + 4)}px`;
+		this.picture.canvas.style.height = `${Math.max(72, (tree.deepest + 1) * FLAME_ROW + 4)}px`;
 		this.picture.redraw();
 		this.tell.onChoose(0);
 	}

@@ -354,7 +354,7 @@ const TABLES = {
 	sites: {
 		title: 'Sites',
 		columns: [
-			bytesColumn('bytes', 'live now', (row) => row.bytes), countColumn('count', 'blocks', (row) => row.count),
+			bytesColumn('bytes', 'live now', (row) => row.bytes), { ...countColumn('count', 'blocks', (row) => row.count), isExtra: true },
 			bytesColumn('kept', 'kept', (row) => row.kept, true), bytesColumn('rate', 'per step', (row) => row.rate, true),
 			bytesColumn('total', 'allocated', (row) => row.total, true), countColumn('allocs', 'times', (row) => row.allocs, true),
 			nameColumn('name', 'site', (row) => row.text),
@@ -375,7 +375,7 @@ const TABLES = {
 		title: 'Blocks now',
 		columns: [
 			bytesColumn('bytes', 'size', (row) => row.bytes),
-			{ key: 'age', title: 'age', isNumber: true, value: (row) => row.age, put: (row) => timeText(row.age), width: '90px' },
+			{ key: 'age', title: 'age', isNumber: true, value: (row) => row.age, put: (row) => timeText(row.age), width: '90px', isExtra: true },
 			{ key: 'address', title: 'address', isNumber: true, value: (row) => row.place, put: (row) => row.address, width: '150px', isWide: true },
 			nameColumn('pool', 'pool or kind', (row) => row.pool, '160px', true), nameColumn('name', 'site', (row) => row.site),
 		],
@@ -610,6 +610,22 @@ function setTheme(theme) {
 	}
 }
 
+const PAPER = 700; /* CSS pixels: A4 and Letter without their margins */
+const pictures = () => [chart.picture, map.picture, flame.picture];
+let screenTheme = null;
+
+/* Paper is white. */
+function beginPrint() {
+	screenTheme = document.documentElement.dataset.theme;
+	setTheme('light');
+	pictures().forEach((picture) => picture.beginPrint(PAPER));
+}
+
+function endPrint() {
+	setTheme(screenTheme);
+	pictures().forEach((picture) => picture.endPrint());
+}
+
 function goToMark(name) {
 	const mark = markNow(name);
 
@@ -709,7 +725,8 @@ function listen() {
 		byId(id).addEventListener('change', (event) => {
 			location.hash = '#' + (key === 't' ? `t=${event.target.value}` : `t=${state.trace}&d=${event.target.value}`);
 		});
-	window.addEventListener('beforeprint', () => [chart.picture, map.picture, flame.picture].forEach((picture) => picture.paint()));
+	window.addEventListener('beforeprint', beginPrint);
+	window.addEventListener('afterprint', endPrint);
 	new ResizeObserver(() => refine()).observe(byId('chart'));
 }
 

@@ -24,7 +24,8 @@ export class Tables {
 		window.addEventListener('afterprint', () => this.drawSeen());
 	}
 
-	/* columns: {key, title, isNumber, put(row) text or element, value(row), width, isWide} */
+	/* columns: {key, title, isNumber, put(row) text or element, value(row), width, isWide, isExtra}; wide ones
+	 * are not shown on small screens, extra ones not on a telephone's */
 	show(name, columns, rows, sort) {
 		this.name = name;
 		this.columns = columns;
@@ -61,7 +62,7 @@ export class Tables {
 			const isSorted = column.key === this.sort.key;
 			const button = make('button', { type: 'button' }, column.title + (isSorted ? (this.sort.isDown ? ' ▾' : ' ▴') : ''));
 			const cell = make('th', {
-				scope: 'col', class: [column.isNumber ? 'number' : '', column.isWide ? 'wide' : ''].join(' ').trim() || null,
+				scope: 'col', class: [column.isNumber ? 'number' : '', column.isWide ? 'wide' : '', column.isExtra ? 'narrow' : ''].join(' ').trim() || null,
 				'aria-sort': isSorted ? (this.sort.isDown === column.isNumber ? 'descending' : 'ascending') : 'none',
 			}, button);
 
@@ -96,7 +97,7 @@ export class Tables {
 	}
 
 	space(rows) {
-		const cell = make('td', { colspan: this.columns.length });
+		const cell = make('td'); /* of one column only: others may be hidden, and would come back empty */
 		const row = make('tr', { class: 'space', 'aria-hidden': 'true' }, cell);
 
 		cell.style.height = `${rows * ROW_PIXELS}px`;
@@ -127,7 +128,7 @@ export class Tables {
 	makeRow(i) {
 		const row = this.found[i];
 		const cells = this.columns.map((column) => make('td', {
-			class: [column.isNumber ? 'number' : 'name', column.isWide ? 'wide' : ''].join(' ').trim(),
+			class: [column.isNumber ? 'number' : 'name', column.isWide ? 'wide' : '', column.isExtra ? 'narrow' : ''].join(' ').trim(),
 			title: column.isNumber ? null : String(column.value(row)).slice(0, 2000),
 		}, column.put(row)));
 		const element = make('tr', { class: i % 2 ? 'odd' : null, 'aria-rowindex': i + 2, tabindex: row.onChoose ? '0' : null, 'data-row': i }, ...cells);

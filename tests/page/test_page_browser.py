@@ -464,10 +464,43 @@ class PageInBrowser(unittest.TestCase):
         finally:
             self.browser.devtools("Emulation.clearDeviceMetricsOverride")
 
+    def test_small_screen_shows_who_it_was(self):
+        """The column that says the site has most of the room, also where there are more rows than are shown."""
+        self.browser.devtools("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
+        try:
+            self.open("long")
+            widths = self.browser.run("return [document.querySelector('#rows tbody td.name').clientWidth, document.getElementById('table-panel').clientWidth]")
+            self.assertGreater(widths[0], widths[1] / 2)
+        finally:
+            self.browser.devtools("Emulation.clearDeviceMetricsOverride")
+
+    def test_large_screen_is_used(self):
+        self.browser.devtools("Emulation.setDeviceMetricsOverride", width=2560, height=1400, deviceScaleFactor=1, mobile=False)
+        try:
+            self.open("story")
+            self.assertGreater(self.browser.run("return document.getElementById('chart').clientWidth"), 1600)
+        finally:
+            self.browser.devtools("Emulation.clearDeviceMetricsOverride")
+
     def test_it_prints(self):
         self.open("story")
         data = self.browser.devtools("Page.printToPDF", preferCSSPageSize=True)["data"]
         self.assertGreater(len(data), 20000)
+
+    def test_paper_is_white_and_letters_are_not_squeezed(self):
+        self.open("story", "theme=dark")
+        size = "const c = document.getElementById('chart'); return [c.width, c.height, c.clientWidth, c.clientHeight]"
+        before = self.browser.run(size)
+        self.browser.run("window.dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(self.browser.run("return document.documentElement.dataset.theme"), "light")
+        wide, high, _, shown = self.browser.run(size)
+        self.assertEqual(wide, 3 * 700)
+        self.assertEqual(high, 3 * shown)
+        # The ground of the picture lets white paper through.
+        self.assertEqual(self.browser.run("return document.getElementById('chart').getContext('2d').getImageData(2, 2, 1, 1).data[3]"), 0)
+        self.browser.run("window.dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.browser.run("return document.documentElement.dataset.theme"), "dark")
+        self.assertEqual(self.browser.run(size), before)
 
 
 if __name__ == "__main__":
