@@ -157,6 +157,9 @@ static void put_legend(const struct vs_draw *draw, const struct vs_heatmap *heat
 
 	if (heatmap->nr_groups) {
 		x = put_swatch(draw, x, y, draw->palette->free, "held, free");
+		/* The curves below have the colours that they always have. */
+		x = put_swatch(draw, x, y, draw->palette->ramp[VS_PALETTE_STOPS - 1], "live");
+		x = put_swatch(draw, x, y, draw->palette->ramp[0], "reserved");
 		put_groups(draw, heatmap, box, y + 19 * draw->unit);
 	} else {
 		x = put_ramp(draw, x, y);
