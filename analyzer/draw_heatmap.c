@@ -30,7 +30,7 @@ void vs_draw_heatmap_lay_out(struct vs_draw_layout *layout, int width, int heigh
 			     size_t nr_groups)
 {
 	double unit = choose_unit(width, height);
-	double left = floor(74 * unit);
+	double left = floor(86 * unit);
 	double right = floor(width - 96 * unit);
 	size_t lines = (nr_groups + GROUPS_IN_LINE - 1) / GROUPS_IN_LINE;
 	double top = floor((78 + (double)lines * GROUP_LINE) * unit);

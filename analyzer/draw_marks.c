@@ -134,13 +134,18 @@ void vs_draw_marks_put(const struct vs_draw *draw, const struct vs_heatmap *heat
 	put_labels(draw, heatmap, plot);
 }
 
+/* Where the picture is too narrow for it, it is left out rather than cut. */
 static double put_sample(const struct vs_draw *draw, enum mark mark, const char *text, double x,
 			 double y)
 {
+	double width = vs_draw_text_get_width(draw, 0.85, text);
+
+	if (x + 11 * draw->unit + width > draw->width)
+		return x;
 	put_line(draw, mark, x + 4 * draw->unit, y - 7 * draw->unit, y + 7 * draw->unit);
 	x += 11 * draw->unit;
 	vs_draw_text_put(draw, x, y, VS_DRAW_LEFT, 0.85, draw->palette->text, text);
-	return x + vs_draw_text_get_width(draw, 0.85, text) + 14 * draw->unit;
+	return x + width + 14 * draw->unit;
 }
 
 double vs_draw_marks_put_legend(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
@@ -154,10 +159,10 @@ double vs_draw_marks_put_legend(const struct vs_draw *draw, const struct vs_heat
 		has_failed |= !heatmap->failures[i].is_final &&
 			      !is_near_oom(heatmap, &heatmap->failures[i]);
 	}
-	if (heatmap->peak_live)
-		x = put_sample(draw, MARK_PEAK, "peak", x, y);
 	if (has_final)
 		x = put_sample(draw, MARK_OOM, "out of memory", x, y);
+	if (heatmap->peak_live)
+		x = put_sample(draw, MARK_PEAK, "peak", x, y);
 	if (has_failed)
 		x = put_sample(draw, MARK_FAILED, "failed", x, y);
 	return x;
