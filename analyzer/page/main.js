@@ -1,22 +1,19 @@
 /* The page: reads the story, draws it at once, and lets the worker fill in the rest. */
 import { byId, make, fill, number } from './dom.js';
-import { Asker } from './asker.js';
 import { AddressMap } from './map.js';
 import { Chart } from './chart.js';
 import { Flame } from './flame.js';
 import { Tables } from './tables.js';
-import { View } from './view.js';
-import { palette, groupColor } from './palette.js';
 import { showCauses } from './causes.js';
-import { HOLE, FREE_SEGMENT, PYTHON } from './constants.js';
-import { bytesText, timeText, countText, shareText, addressText } from './units.js';
+import { story, asker, state, view, traceNow, deviceNow, markNow, question } from './store.js';
+import { showHead, showChoice } from './head.js';
+import { showLegend } from './legend.js';
+import { showNoEntry, showEntry, showItem } from './details.js';
+import { TABLES } from './sheets.js';
+import { bytesText, timeText, countText, shareText } from './units.js';
 
-const story = JSON.parse(byId('story').textContent);
-const asker = new Asker();
 const loaded = new Map(); /* trace number -> promise of what the worker says of it */
-const state = { trace: 0, device: 0, by: 'site', change: 0, time: 0, keys: [], ready: null, table: 'sites', space: null, sort: { key: '', isDown: true } };
 
-const view = new View(applyView);
 const chart = new Chart(byId('chart'), byId('strip'), {
 	onWindow: windowMoved,
 	onPick: pickTime,
@@ -26,118 +23,9 @@ const map = new AddressMap(byId('map'), { onChoose: showEntry });
 const flame = new Flame(byId('flame'), { onChoose: showFrame });
 const tables = new Tables({ onSort: (sort) => { state.sort = sort; view.set({ sort: `${sort.key}${sort.isDown ? '' : '-'}` }); } });
 
-const traceNow = () => story.traces[state.trace];
-const deviceNow = () => traceNow().devices[state.device];
-const markNow = (name) => deviceNow().marks.filter((mark) => mark.name === name).pop();
-
-/* Fields of every question about the device as it is coloured now. */
-function question(fields) {
-	const device = deviceNow();
-	const peak = markNow('peak');
-
-	return { trace: state.trace, device: device.index, by: state.by, peak: peak ? peak.change : 0, keys: state.by === 'site' ? device.overview.sites.map((one) => one.site) : null, ...fields };
-}
-
 function complain(error) {
 	byId('chart-status').textContent = `This page is damaged: ${error.message}`;
 	throw error;
-}
-
-/* ---- Head ------------------------------------------------------------------------------------- */
-
-function showHead() {
-	const trace = traceNow();
-	const device = deviceNow();
-	const facts = [timeText(trace.duration_ns)];
-
-	document.title = `${trace.command.slice(0, 80)} · vramscope`;
-	byId('title').textContent = trace.command;
-	if (device)
-		facts.push(`GPU ${device.device} ${device.name || ''} ${device.total_bytes ? bytesText(device.total_bytes) : ''}${device.simulated ? ' (simulated)' : ''}`.trim());
-	const events = byId('facts');
-
-	fill(events, facts.join(' · '), ' · ', number(trace.events, countText(trace.events), 'events'), ' events, ',
-		trace.lost_events ? number(trace.lost_events, `${countText(trace.lost_events)} lost`, 'lost_events') : 'none lost');
-	const notes = [];
-
-	if (trace.lost_events)
-		notes.push('Events were lost: all numbers may be too low.');
-	if (trace.dropped_events)
-		notes.push(`${countText(trace.dropped_events)} events before the first were dropped (--max-size).`);
-	if (trace.damaged)
-		notes.push('Parts of the trace cannot be read.');
-	if (!trace.complete)
-		notes.push(trace.running ? 'The program was still running.' : 'The program did not end in order; the trace holds what happened until then.');
-	if (trace.overlaps)
-		notes.push(`${countText(trace.overlaps)} times something new lay over something old, which was taken as freed.`);
-	if (trace.orphan_blocks)
-		notes.push(`${countText(trace.orphan_blocks)} pool blocks lie in memory that was not seen.`);
-	fill(byId('notes'), ...notes.map((note) => make('p', null, note)));
-	byId('foot').textContent = `vramscope ${story.version} · ${trace.trace} · everything is in this file, nothing is loaded`;
-}
-
-function showChoice() {
-	const isChoice = story.traces.length > 1 || traceNow().devices.length > 1;
-
-	byId('choice').hidden = !isChoice;
-	fill(byId('trace'), ...story.traces.map((trace, i) => {
-		const peak = Math.max(0, ...trace.devices.map((device) => device.peak_live_bytes));
-		const ooms = trace.devices.reduce((sum, device) => sum + device.ooms, 0);
-
-		return make('option', { value: i, selected: i === state.trace }, `${trace.trace.slice(-60)} · peak ${bytesText(peak)}${ooms ? ' · out of memory' : ''}`);
-	}));
-	fill(byId('device'), ...traceNow().devices.map((device, i) =>
-		make('option', { value: i, selected: i === state.device }, `GPU ${device.device} ${(device.name || '').slice(0, 60)} · peak ${bytesText(device.peak_live_bytes)}${device.ooms ? ' · out of memory' : ''}`)));
-}
-
-/* ---- Legend ----------------------------------------------------------------------------------- */
-
-function groupName(key) {
-	const said = state.ready ? state.ready.tables : null;
-
-	if (state.by === 'site') {
-		const known = deviceNow().overview.sites.find((one) => one.site === key);
-
-		return known ? known.name || '(no stack)' : said && said.sites[key] ? said.sites[key][0] : '?';
-	}
-	if (state.by === 'kind')
-		return said ? said.kinds[key] : '';
-	if (state.by === 'pool')
-		return key ? (said ? said.pools[key - 1].name || 'pool' : '') : 'no pool';
-	if (state.by === 'category')
-		return key ? (said ? said.categories[key - 1] : '') : 'not PyTorch\'s';
-	return key ? (said ? said.names[key - 1] : '') : 'no phase';
-}
-
-function legendRow(kind, color, name, value, key) {
-	const chip = make('span', { class: 'chip' });
-
-	if (color)
-		chip.style.background = color;
-	else
-		chip.style.visibility = 'hidden';
-	return make('tr', { class: kind }, make('td', null, chip), make('td', { class: 'name', title: name.slice(0, 2000) }, make('span', null, name.slice(0, 300))),
-		make('td', null, value === null ? '' : number(value, bytesText(value), key)));
-}
-
-function showLegend(levels) {
-	const device = deviceNow();
-	const colors = palette();
-	const rows = [];
-
-	if (!levels)
-		return;
-	if (device.total_bytes)
-		rows.push(legendRow('level', colors.capacity, 'capacity', device.total_bytes, 'total_bytes'));
-	rows.push(legendRow('level', colors.reserved, 'reserved', levels.reserved, 'legend.reserved'));
-	rows.push(legendRow('level', null, 'live', levels.live, 'legend.live'));
-	state.keys.forEach((key, i) => rows.push(legendRow('group', groupColor(i, state.keys.length + 1), groupName(key), levels.groups[i], null)));
-	const rest = levels.groups[state.keys.length];
-
-	if (rest || !state.keys.length)
-		rows.push(legendRow('group', groupColor(state.keys.length, state.keys.length + 1), state.keys.length ? 'all others' : 'live', rest || 0, null));
-	byId('legend').caption.textContent = `at ${timeText(Math.round(levels.time))}`;
-	fill(byId('legend').tBodies[0], ...rows);
 }
 
 /* ---- Time ------------------------------------------------------------------------------------- */
@@ -272,50 +160,6 @@ function showSegments() {
 	byId('segment').value = String(map.only);
 }
 
-/* ---- A block ---------------------------------------------------------------------------------- */
-
-function showNoEntry() {
-	fill(byId('details'), make('p', { class: 'calm' }, 'Point at a block, or use the arrow keys, for its size, age and stack.'));
-}
-
-function rowOf(name, value) {
-	return value === null || value === '' ? [] : [make('dt', null, name), make('dd', null, value)];
-}
-
-async function showEntry(i) {
-	const space = state.space;
-	const type = space.type[i];
-	const found = await asker.askNewest('item', { trace: state.trace, item: space.item[i], change: state.change });
-
-	if (!found || space !== state.space)
-		return;
-	if (type >= HOLE) {
-		fill(byId('details'), make('h3', null, type === FREE_SEGMENT ? 'Free segment: ' : 'Hole: ', number(space.size[i], bytesText(space.size[i]), 'hole.bytes')),
-			make('dl', null, ...rowOf('pool', (found.owner || '').slice(0, 500)),
-				...rowOf('segment', `${addressText(found.high, found.low)}, ${bytesText(found.size)}`),
-				...rowOf('offset', bytesText(space.offset[i]))),
-			make('p', { class: 'calm' }, type === FREE_SEGMENT ? 'Nothing is in this segment: the pool could give it back.' : 'Free, but the pool cannot give it back: blocks of the same segment are in use.'));
-		return;
-	}
-	showItem(found);
-}
-
-function showItem(found) {
-	view.set({ item: found.item });
-	fill(byId('details'), make('h3', null, number(found.size, bytesText(found.size), 'item.bytes'), found.pool ? ` block of ${found.pool.slice(0, 200)}` : ` ${found.kind}`),
-		make('dl', null,
-			...(found.hasAddress ? rowOf('address', addressText(found.high, found.low)) : []),
-			...rowOf('age', `${found.isContinued ? 'at least ' : ''}${timeText(found.time - found.bornTime)}, since ${timeText(found.bornTime)}`),
-			...rowOf('category', found.category), ...rowOf('step', found.step === null ? null : String(found.step)),
-			...rowOf('phase', found.phase ? found.phase.slice(0, 2000) : null),
-			...rowOf('freed', found.diedTime === null ? 'never' : `at ${timeText(found.diedTime)}`),
-			...rowOf('kind', found.kind), ...rowOf('by', found.api)),
-		make('ol', { tabindex: '0', 'aria-label': 'Stack, innermost first' }, ...(found.stack.length ? found.stack : [['(no stack was recorded)', PYTHON]])
-			.map(([text, kind]) => make('li', { class: kind === PYTHON ? null : 'native' }, text.slice(0, 4000)))));
-	if (!found.stack.some((frame) => frame[1] === PYTHON))
-		byId('details').querySelectorAll('li').forEach((line) => line.classList.remove('native'));
-}
-
 /* ---- Stacks ----------------------------------------------------------------------------------- */
 
 async function showTree() {
@@ -346,99 +190,14 @@ function showFrame(i) {
 
 /* ---- Tables ----------------------------------------------------------------------------------- */
 
-const bytesColumn = (key, title, value, isWide) => ({ key, title, isNumber: true, value, put: (row) => number(value(row), bytesText(value(row)), null), width: '112px', isWide });
-const countColumn = (key, title, value, isWide) => ({ key, title, isNumber: true, value, put: (row) => number(value(row), countText(value(row)), null), width: '100px', isWide });
-const nameColumn = (key, title, value, width, isWide) => ({ key, title, isNumber: false, value, put: (row) => value(row).slice(0, 1000), width, isWide });
-
-const TABLES = {
-	sites: {
-		title: 'Sites',
-		columns: [
-			bytesColumn('bytes', 'live now', (row) => row.bytes), { ...countColumn('count', 'blocks', (row) => row.count), isExtra: true },
-			bytesColumn('kept', 'kept', (row) => row.kept, true), bytesColumn('rate', 'per step', (row) => row.rate, true),
-			bytesColumn('total', 'allocated', (row) => row.total, true), countColumn('allocs', 'times', (row) => row.allocs, true),
-			nameColumn('name', 'site', (row) => row.text),
-		],
-		async rows() {
-			const device = deviceNow();
-			const { now, total } = await asker.ask('sites', { trace: state.trace, device: device.index, change: state.change });
-			const live = new Map(now);
-			const kept = new Map(device.retained_sites.map(([site, bytes, rate]) => [site, { bytes, rate }]));
-
-			return total.map(([site, sum]) => ({
-				text: (state.ready.tables.sites[site] || ['?'])[0], bytes: live.has(site) ? live.get(site).bytes : 0, count: live.has(site) ? live.get(site).count : 0,
-				kept: kept.has(site) ? kept.get(site).bytes : 0, rate: kept.has(site) ? kept.get(site).rate : 0, total: sum.bytes, allocs: sum.count,
-			}));
-		},
-	},
-	blocks: {
-		title: 'Blocks now',
-		columns: [
-			bytesColumn('bytes', 'size', (row) => row.bytes),
-			{ key: 'age', title: 'age', isNumber: true, value: (row) => row.age, put: (row) => timeText(row.age), width: '90px', isExtra: true },
-			{ key: 'address', title: 'address', isNumber: true, value: (row) => row.place, put: (row) => row.address, width: '150px', isWide: true },
-			nameColumn('pool', 'pool or kind', (row) => row.pool, '160px', true), nameColumn('name', 'site', (row) => row.site),
-		],
-		async rows() {
-			const found = await asker.ask('blocks', { trace: state.trace, device: deviceNow().index, change: state.change });
-			const said = state.ready.tables;
-
-			return Array.from(found.item, (item, i) => {
-				const pool = found.pool[i] || found.owner[i];
-				const row = {
-					bytes: found.size[i], age: Math.max(0, state.time - found.born[i]), place: found.high[i] * 4294967296 + found.low[i],
-					address: addressText(found.high[i], found.low[i]), pool: pool ? said.pools[pool - 1].name || 'pool' : said.kinds[found.kind[i]], site: (said.sites[found.site[i]] || ['?'])[0],
-					async onChoose() {
-						map.chooseItem(item);
-						showItem(await asker.ask('item', { trace: state.trace, item, change: state.change }));
-					},
-				};
-
-				row.text = `${row.site} ${row.pool} ${row.address}`;
-				return row;
-			});
-		},
-	},
-	pools: {
-		title: 'Pools',
-		columns: [
-			bytesColumn('peak', 'peak', (row) => row.peak_bytes), countColumn('allocs', 'allocated', (row) => row.allocs), countColumn('frees', 'freed', (row) => row.frees, true),
-			bytesColumn('end', 'at the end', (row) => row.live_at_end_bytes, true), bytesColumn('limit', 'limit', (row) => row.limit_bytes, true), countColumn('ooms', 'failed', (row) => row.ooms), nameColumn('name', 'pool', (row) => row.text),
-		],
-		async rows() {
-			return deviceNow().pools.map((pool) => ({ ...pool, text: pool.name || 'pool' }));
-		},
-	},
-	kinds: {
-		title: 'Kinds of memory',
-		columns: [
-			bytesColumn('peak', 'peak', (row) => row.peak_bytes), countColumn('allocs', 'allocated', (row) => row.allocs), countColumn('frees', 'freed', (row) => row.frees, true),
-			bytesColumn('sum', 'in all', (row) => row.bytes_allocated, true), bytesColumn('end', 'at the end', (row) => row.live_at_end_bytes, true), countColumn('failed', 'failed', (row) => row.failed_allocs), nameColumn('name', 'kind', (row) => row.text),
-		],
-		async rows() {
-			return Object.entries(deviceNow().memory_kinds).map(([kind, counts]) => ({ ...counts, text: kind }));
-		},
-	},
-	failures: {
-		title: 'Failures',
-		columns: [
-			{ key: 'time', title: 'time', isNumber: true, value: (row) => -row.time, put: (row) => timeText(row.time), width: '110px' },
-			bytesColumn('bytes', 'asked', (row) => row.bytes), nameColumn('name', 'what became of it', (row) => row.text),
-		],
-		async rows() {
-			const device = deviceNow();
-			const final = new Set(device.marks.filter((mark) => mark.name === 'oom').map((mark) => mark.time_ns));
-
-			return state.ready.failures.filter((one) => one.device === device.index).map((one) => ({
-				time: one.time, bytes: one.size, text: final.has(one.time) ? 'out of memory' : 'failed; repeated, recovered, or part of another', onChoose: () => goTo(one.change),
-			}));
-		},
-	},
-};
+async function showBlock(item) {
+	map.chooseItem(item);
+	showItem(await asker.ask('item', { trace: state.trace, item, change: state.change }));
+}
 
 async function showTable() {
 	const table = TABLES[state.table];
-	const rows = await table.rows();
+	const rows = await table.rows({ showBlock, goTo });
 
 	if (table !== TABLES[state.table])
 		return;
@@ -735,4 +494,5 @@ window.vramscopePage = { chart, map, flame, state, ask: (ask, fields) => asker.a
 
 setTheme(window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 listen();
+view.onChange = applyView;
 view.read();

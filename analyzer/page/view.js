@@ -1,8 +1,8 @@
 /* What is looked at, and its permanent link: the part of the address behind '#'. */
 
 export class View {
-	constructor(onChange) {
-		this.onChange = onChange;
+	constructor() {
+		this.onChange = () => {};
 		this.values = {};
 		window.addEventListener('hashchange', () => {
 			/* A link to a place of the page has no '='. */
