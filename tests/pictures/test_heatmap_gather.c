@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "picture_records.h"
 #include "picture_story.h"
 
 static void choose_cells(const struct vs_heatmap_request *request, bool has_phases, size_t *columns,
@@ -207,9 +208,66 @@ static void test_a_segment_is_found_on_its_device(void **state)
 	vs_heatmap_fini(&map);
 }
 
+/* ---- A pool that takes its time ------------------------------------------------------------- */
+
+static uint64_t late_position;
+
+/* A segment, far more records than anybody looks ahead, then a block in it. */
+static int next_late(void *context, struct vs_record *record)
+{
+	uint64_t number = late_position++;
+
+	(void)context;
+	if (number == 0)
+		*record = picture_device(0, 1024 * MIB);
+	else if (number == 1)
+		*record = picture_pool(1, 0, "late");
+	else if (number == 2)
+		*record = picture_alloc(0, VS_MEMORY_DEVICE, 0, PICTURE_STORY_BASE, 100 * MIB);
+	else if (number < 900)
+		*record = picture_step(10 * number, number);
+	else if (number == 900)
+		*record = picture_block(10 * number, 1, PICTURE_STORY_BASE, 100 * MIB);
+	else if (number == 901)
+		*record = picture_step(10000, 0);
+	else
+		return 0;
+	return 1;
+}
+
+static int rewind_late(void *context)
+{
+	(void)context;
+	late_position = 0;
+	return 0;
+}
+
+static void test_a_segment_is_its_pools_from_birth_on(void **state)
+{
+	static const struct vs_source late = {.next = next_late, .rewind = rewind_late};
+	struct vs_heatmap_request request = {.device = 0,
+					     .to_ns = UINT64_MAX,
+					     .choose_cells = choose_cells,
+					     .width = 100,
+					     .height = 100};
+	struct vs_heatmap_survey survey;
+	struct vs_heatmap map;
+
+	(void)state;
+	assert_int_equal(vs_heatmap_survey_run(&survey, &late, &request), 0);
+	assert_int_equal(vs_heatmap_gather_cells(&map, &late, &request, &survey), 0);
+	vs_heatmap_survey_fini(&survey);
+	assert_int_equal(get_share(&map, map.held, 5000, 50), 100);
+	assert_int_equal(get_share(&map, map.live, 5000, 50), 0);
+	assert_int_equal(get_share(&map, map.live, 9500, 50), 100);
+	assert_int_equal(map.nr_steps, 898); /* once, although it took two passes */
+	vs_heatmap_fini(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_segment_is_its_pools_from_birth_on),
 		cmocka_unit_test(test_a_pool_is_its_segments_and_blocks),
 		cmocka_unit_test(test_a_segment_is_found_on_its_device),
 		cmocka_unit_test(test_heatmap_takes_the_device_that_ran_out_of_memory),
