@@ -8,6 +8,10 @@
 #include "lifetimes.h"
 #include "progress.h"
 #include "read_ahead.h"
+#include "utf8.h"
+
+#define NAMES_LISTED   20
+#define NAME_MAX_SHOWN 60 /* characters */
 
 /* What the pass learns of one device. */
 struct candidate {
@@ -222,6 +226,22 @@ static bool is_listed(const struct surveyor *surveyor, size_t number)
 	return false;
 }
 
+/* For a message: what a terminal would not show is a '?', and a long name is cut. */
+static void put_name(FILE *file, const char *name, bool is_first)
+{
+	size_t size;
+
+	fputs(is_first ? "'" : ", '", file);
+	for (int i = 0; *name && i < NAME_MAX_SHOWN; i++, name += size ? size : 1) {
+		size = vs_utf8_get_size(name);
+		if (size && vs_utf8_is_shown(name, size))
+			fwrite(name, 1, size, file);
+		else
+			fputc('?', file);
+	}
+	fputs(*name ? "...'" : "'", file);
+}
+
 /* Once each, in the order of their definition. */
 static int list_pools(struct surveyor *surveyor)
 {
@@ -229,7 +249,7 @@ static int list_pools(struct surveyor *surveyor)
 	struct vs_heatmap_survey *survey = surveyor->survey;
 	size_t size;
 	FILE *file = open_memstream(&survey->pools, &size);
-	bool is_first = true;
+	int nr = 0;
 
 	if (!file)
 		return -VS_ERR_NO_MEMORY;
@@ -239,9 +259,11 @@ static int list_pools(struct surveyor *surveyor)
 		if (!is_on_device(surveyor, pool) || is_listed(surveyor, i))
 			continue;
 		survey->has_part |= vs_heatmap_part_is_pool(&surveyor->request->part, pool);
-		fprintf(file, "%s'%s'", is_first ? "" : ", ", pool->name);
-		is_first = false;
+		if (nr++ < NAMES_LISTED)
+			put_name(file, pool->name, nr == 1);
 	}
+	if (nr > NAMES_LISTED)
+		fprintf(file, " and %d more", nr - NAMES_LISTED);
 	return fclose(file) ? -VS_ERR_NO_MEMORY : 0;
 }
 

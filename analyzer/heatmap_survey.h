@@ -30,7 +30,7 @@ struct vs_heatmap_survey {
 	bool has_phases;   /* or steps */
 	bool has_part;     /* a pool of that name is there, whether it ever held anything or not */
 	struct vs_heatmap ranges; /* nothing but; empty if there is no such part */
-	char *pools;              /* names of all that the device, or any, has: "'a', 'b'" */
+	char *pools; /* names of what the device, or any, has, for a message: "'a', 'b'" */
 };
 
 /*

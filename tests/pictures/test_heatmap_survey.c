@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,47 @@ static void test_survey_says_which_pools_there_are(void **state)
 	assert_int_equal(survey_story(&survey, 1, part), 0);
 	assert_false(survey.has_part);
 	assert_string_equal(survey.pools, "");
+	vs_heatmap_survey_fini(&survey);
+}
+
+static int next_hostile(void *context, struct vs_record *record)
+{
+	static char names[30][100];
+	int *number = context;
+
+	if (*number == 31)
+		return 0;
+	if (*number) {
+		snprintf(names[*number - 1], sizeof(names[0]), "%d\033[31m\xff%070d", *number, 0);
+		*record = picture_pool((uint32_t)*number, 0, names[*number - 1]);
+	} else {
+		*record = picture_device(0, MIB);
+	}
+	++*number;
+	return 1;
+}
+
+static int rewind_hostile(void *context)
+{
+	*(int *)context = 0;
+	return 0;
+}
+
+static void test_names_in_the_list_play_no_tricks(void **state)
+{
+	int number = 0;
+	struct vs_source source = {
+		.next = next_hostile, .rewind = rewind_hostile, .context = &number};
+	struct vs_heatmap_request asked = {.device = VS_NO_DEVICE, .to_ns = UINT64_MAX};
+	struct vs_heatmap_survey survey;
+
+	(void)state;
+	assert_int_equal(vs_heatmap_survey_run(&survey, &source, &asked), 0);
+	assert_memory_equal(survey.pools, "'1?[31m?000", 11);
+	assert_non_null(strstr(survey.pools, "...', '2?[31m?0"));
+	assert_null(strchr(survey.pools, '\033'));
+	assert_null(strchr(survey.pools, '\xff'));
+	assert_non_null(strstr(survey.pools, "' and 10 more"));
 	vs_heatmap_survey_fini(&survey);
 }
 
@@ -191,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_survey_knows_device_and_extent),
 		cmocka_unit_test(test_survey_says_which_pools_there_are),
+		cmocka_unit_test(test_names_in_the_list_play_no_tricks),
 		cmocka_unit_test(test_blocks_in_segments_can_be_skipped),
 	};
 
