@@ -106,6 +106,7 @@ static void test_a_part_is_a_pool_or_a_segment(void **state)
 	assert_int_equal(space.hole_bytes, 6 * MIB); /* what is wholly free is none */
 	assert_int_equal(space.largest_hole, 5 * MIB);
 	vs_address_space_fini(&space);
+	script_fini(&script);
 
 	part = (struct vs_heatmap_part){.type = VS_HEATMAP_SEGMENT, .address = BASE + 207 * MIB};
 	make_space(&space, &script, &part);
@@ -114,11 +115,13 @@ static void test_a_part_is_a_pool_or_a_segment(void **state)
 	assert_int_equal(space.pieces[0].offset, 0);
 	assert_int_equal(space.live_bytes, 8 * MIB);
 	vs_address_space_fini(&space);
+	script_fini(&script);
 
 	part.address = BASE + 208 * MIB; /* behind its end */
 	make_space(&space, &script, &part);
 	assert_int_equal(space.nr_segments, 0);
 	vs_address_space_fini(&space);
+	script_fini(&script);
 }
 
 int main(void)

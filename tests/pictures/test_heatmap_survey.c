@@ -99,7 +99,7 @@ static void test_names_in_the_list_play_no_tricks(void **state)
 	assert_memory_equal(survey.pools, "'1?[31m?000", 11);
 	assert_non_null(strstr(survey.pools, "...', '2?[31m?0"));
 	assert_null(strchr(survey.pools, '\033'));
-	assert_null(strchr(survey.pools, '\xff'));
+	assert_null(strchr(survey.pools, 0xff));
 	assert_non_null(strstr(survey.pools, "' and 10 more"));
 	vs_heatmap_survey_fini(&survey);
 }
