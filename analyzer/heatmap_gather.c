@@ -234,6 +234,7 @@ static void init_filler(struct filler *filler, struct vs_replay *replay)
 	filler->observer = (struct vs_observer){.on_record = fill_record, .on_end = fill_end};
 	filler->phase_thread = filler->phase_name = VS_NO_ID;
 	vs_lifetimes_init(&filler->lifetimes, fill_lifetime, filler);
+	filler->lifetimes.cuts_blocks = request->part.type == VS_HEATMAP_SEGMENT;
 	vs_failures_init(&filler->failures);
 	vs_measure_fragmentation_init(&filler->holes);
 	filler->holes.observer.on_record = NULL; /* we look at them ourselves */

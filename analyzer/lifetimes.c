@@ -49,6 +49,26 @@ static int tell(const struct vs_lifetimes *lifetimes, const struct vs_item *item
 	return lifetimes->tell(lifetimes->data, item, &lifetime);
 }
 
+/* What lies in a segment up to now; how deep is bounded by the replay. */
+static int cut_tree(struct vs_lifetimes *lifetimes, const struct vs_range_tree *tree,
+		    uint64_t now_ns)
+{
+	const struct vs_range *range;
+	int err = 0;
+
+	for (range = vs_range_tree_first(tree); range && !err;
+	     range = vs_range_tree_next(tree, range)) {
+		const struct vs_item *item = of_range(range);
+
+		err = tell(lifetimes, item, now_ns);
+		if (!err)
+			err = set_start(lifetimes, item, now_ns);
+		if (!err)
+			err = cut_tree(lifetimes, &item->blocks, now_ns);
+	}
+	return err;
+}
+
 static int on_change(struct vs_observer *self, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {
@@ -61,6 +81,8 @@ static int on_change(struct vs_observer *self, const struct vs_replay *replay,
 		return set_start(lifetimes, change->item, replay->now_ns);
 	case VS_CHANGE_WILL_RESIZE:
 		err = tell(lifetimes, change->item, replay->now_ns);
+		if (!err && lifetimes->cuts_blocks)
+			err = cut_tree(lifetimes, &change->item->blocks, replay->now_ns);
 		return err ? err : set_start(lifetimes, change->item, replay->now_ns);
 	case VS_CHANGE_DYING:
 		err = tell(lifetimes, change->item, replay->now_ns);

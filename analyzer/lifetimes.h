@@ -22,6 +22,8 @@ struct vs_lifetimes {
 	void *data;
 	vs_lifetimes_group_fn get_group; /* NULL: all are in group 0 */
 	void *group_data;
+	bool cuts_blocks; /* with a segment that is resized, what lies in it is told, too, and goes
+			     on as another one: it may lie in another segment then */
 	struct vs_id_map starts; /* item id -> start + 1, where it is not the item's birth */
 };
 
