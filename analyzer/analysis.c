@@ -37,6 +37,11 @@ static void set_extent(struct vs_analysis *analysis, const struct extent *extent
 	vs_measure_retained_init(&analysis->retained, unit, first_ns, extent->now_ns);
 }
 
+static bool is_whole(const struct vs_window *window)
+{
+	return !window->from_ns && window->to_ns == UINT64_MAX;
+}
+
 /* ---- Passes --------------------------------------------------------------------------------- */
 
 static void begin(struct vs_replay *replay, const struct vs_window *window)
@@ -293,6 +298,7 @@ static const struct vs_index_snapshot *find_start(const struct vs_analysis *anal
 static void init_measures(struct vs_analysis *analysis)
 {
 	vs_measure_peak_init(&analysis->peak);
+	vs_measure_peaks_init(&analysis->peaks, &analysis->peak, false);
 	vs_measure_counts_init(&analysis->counts);
 	vs_measure_sites_init(&analysis->sites);
 	vs_measure_fragmentation_init(&analysis->fragmentation);
@@ -302,6 +308,7 @@ static void init_measures(struct vs_analysis *analysis)
 static void fini_measures(struct vs_analysis *analysis)
 {
 	vs_measure_peak_fini(&analysis->peak);
+	vs_measure_peaks_fini(&analysis->peaks);
 	vs_measure_counts_fini(&analysis->counts);
 	vs_measure_sites_fini(&analysis->sites);
 	vs_measure_fragmentation_fini(&analysis->fragmentation);
@@ -319,6 +326,8 @@ static int create_measuring(struct vs_analysis *analysis)
 	if (err)
 		return err;
 	vs_replay_add_observer(analysis->replay, &analysis->peak.observer);
+	if (analysis->wants_peaks && is_whole(&analysis->window))
+		vs_replay_add_observer(analysis->replay, &analysis->peaks.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->counts.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->sites.observer);
 	if (!analysis->skips_holes)
@@ -436,7 +445,7 @@ static void write_index(struct vs_analysis *analysis, struct vs_index_writer *wr
 static int analyse(struct vs_analysis *analysis)
 {
 	struct vs_trace_index *index = analysis->index;
-	bool is_whole = !analysis->window.from_ns && analysis->window.to_ns == UINT64_MAX;
+	bool is_all = is_whole(&analysis->window);
 	struct vs_index_writer writer;
 	int ret = learn(analysis);
 
@@ -445,13 +454,13 @@ static int analyse(struct vs_analysis *analysis)
 	analysis->can_seek = ret;
 	if (ret)
 		return measure(analysis, NULL);
-	if (!index || !is_whole)
-		return learn_and_measure(analysis, is_whole, NULL);
+	if (!index || !is_all)
+		return learn_and_measure(analysis, is_all, NULL);
 	/* What it says is for all commands. */
 	analysis->skips_holes = false;
 	vs_index_writer_init(&writer, vs_trace_index_get_reader(index),
 			     vs_trace_index_get_path(index));
-	ret = learn_and_measure(analysis, is_whole, &writer);
+	ret = learn_and_measure(analysis, is_all, &writer);
 	if (!ret)
 		write_index(analysis, &writer);
 	vs_index_writer_fini(&writer);
@@ -471,18 +480,19 @@ static void init(struct vs_analysis *analysis, const struct vs_source *source,
 int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
 		     const struct vs_window *window)
 {
-	return vs_analysis_init_indexed(analysis, source, window, NULL, false);
+	return vs_analysis_init_indexed(analysis, source, window, NULL, false, false);
 }
 
 int vs_analysis_init_indexed(struct vs_analysis *analysis, const struct vs_source *source,
 			     const struct vs_window *window, struct vs_trace_index *index,
-			     bool skips_holes)
+			     bool skips_holes, bool wants_peaks)
 {
 	bool has_index = index && vs_trace_index_get(index);
 	int err;
 
 	init(analysis, source, window, index);
 	analysis->skips_holes = skips_holes;
+	analysis->wants_peaks = wants_peaks;
 	err = analyse(analysis);
 	if (err)
 		vs_analysis_fini(analysis);
@@ -490,7 +500,7 @@ int vs_analysis_init_indexed(struct vs_analysis *analysis, const struct vs_sourc
 		return err;
 	/* The index was wrong, or the trace is damaged by now. */
 	vs_trace_index_drop(index);
-	return vs_analysis_init_indexed(analysis, source, window, index, skips_holes);
+	return vs_analysis_init_indexed(analysis, source, window, index, skips_holes, wants_peaks);
 }
 
 /* From what the index says of the end. */

@@ -6,6 +6,7 @@
 #include "measure_counts.h"
 #include "measure_fragmentation.h"
 #include "measure_peak.h"
+#include "measure_peaks.h"
 #include "measure_retained.h"
 #include "measure_sites.h"
 #include "options.h"
@@ -39,6 +40,7 @@ struct vs_analysis {
 	struct vs_adoption adoption;
 	struct vs_replay *replay; /* after the last record in the window */
 	struct vs_measure_peak peak;
+	struct vs_measure_peaks peaks;
 	struct vs_measure_counts counts;
 	struct vs_measure_sites sites;
 	struct vs_measure_fragmentation fragmentation;
@@ -46,6 +48,7 @@ struct vs_analysis {
 	struct vs_failures failures;
 	uint64_t duration_ns; /* time of the last event, of the window or of all */
 	bool skips_holes;     /* `fragmentation` is not measured */
+	bool wants_peaks;     /* `peaks` is, if the window is all of the trace */
 	bool can_seek;        /* snapshots are of the same states as ours, */
 	uint64_t nr_known; /* after at most so many records: what is adopted later is not known */
 };
@@ -57,12 +60,14 @@ VS_MUST_CHECK int vs_analysis_init(struct vs_analysis *analysis, const struct vs
 /*
  * The same with an index, of the trace that the source reads; it outlives the analysis, too; NULL:
  * without. skips_holes: nobody asks for `fragmentation`, which stays empty unless an index is made
- * on the way.
+ * on the way. wants_peaks: somebody asks for `peaks`, which is empty all the same if the window is
+ * not all of the trace.
  */
 VS_MUST_CHECK int vs_analysis_init_indexed(struct vs_analysis *analysis,
 					   const struct vs_source *source,
 					   const struct vs_window *window,
-					   struct vs_trace_index *index, bool skips_holes);
+					   struct vs_trace_index *index, bool skips_holes,
+					   bool wants_peaks);
 void vs_analysis_fini(struct vs_analysis *analysis);
 
 /*

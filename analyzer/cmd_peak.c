@@ -141,5 +141,6 @@ const struct vs_command vs_cmd_peak = {
 	.options = own_options,
 	.needs = VS_NEEDS_AT,
 	.skips_holes = true,
+	.wants_peaks = true,
 	.run = run_peak,
 };

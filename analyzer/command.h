@@ -69,6 +69,7 @@ struct vs_command {
 	unsigned int takes;  /* enum vs_takes */
 	enum vs_needs needs;
 	bool skips_holes; /* what it says has nothing to do with fragmentation over time */
+	bool wants_peaks; /* what it says has to do with all peaks */
 	const struct vs_option *options; /* its own; NULL: none */
 	/* argv[0] is the command's name. Returns enum vs_exit (run: the status of the program). */
 	int (*run)(int argc, char **argv);

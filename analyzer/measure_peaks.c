@@ -5,107 +5,179 @@
 
 #include "grow.h"
 
-/* How far live bytes have to fall, as a part of the highest. */
-#define FALL_PART 16
-
-/* Peaks of at least so many hundredths of the highest are one story. */
-#define NEAR_HUNDREDTHS 99
-
 static struct vs_measure_peaks *measure_of(struct vs_observer *observer)
 {
 	return (struct vs_measure_peaks *)(void *)observer; /* its first member */
 }
 
-/* ---- Peaks ---------------------------------------------------------------------------------- */
-
-static bool is_near(const struct vs_measure_peaks *measure, uint64_t bytes)
+static int add_devices(struct vs_measure_peaks *measure, const struct vs_replay *replay)
 {
-	return (unsigned __int128)bytes * 100 >=
-	       (unsigned __int128)measure->highest * NEAR_HUNDREDTHS;
-}
-
-static void count_near(struct vs_measure_peaks *measure, const char *phase)
-{
+	int err = VS_GROW(measure->devices, measure->devices_capacity, replay->nr_devices);
 	size_t i;
 
-	measure->nr_near++;
-	for (i = 0; i < measure->nr_near_phases; i++) {
-		const char *name = measure->near[i].name;
+	for (i = 0; i < replay->nr_devices && !err; i++) {
+		const struct vs_replay_device *device = replay->devices[i];
+		uint64_t highest = vs_measure_peak_get(measure->peak, device)->live.bytes;
 
-		if (name == phase || (name && phase && !strcmp(name, phase))) {
-			measure->near[i].count++;
-			return;
-		}
+		if (device->index >= measure->nr_devices)
+			vs_peak_curve_init(&measure->devices[device->index].curve,
+					   measure->is_known ? highest : 0);
 	}
-	if (measure->nr_near_phases < VS_PEAKS_NAMED)
-		measure->near[measure->nr_near_phases++] =
-			(struct vs_peaks_phase){.name = phase, .count = 1};
+	if (!err)
+		measure->nr_devices = replay->nr_devices;
+	return err;
 }
 
-static int keep_height(struct vs_measure_peaks *measure, uint64_t bytes)
+static inline int make_room(struct vs_measure_peaks *measure, const struct vs_replay *replay)
 {
-	size_t i;
+	return replay->nr_devices > measure->nr_devices ? add_devices(measure, replay) : 0;
+}
+
+/* For which peak notes are made. */
+static inline uint64_t get_epoch(const struct vs_measure_peaks *measure,
+				 const struct vs_replay_device *device)
+{
+	return measure->is_known ? 0 : vs_measure_peak_get(measure->peak, device)->epoch;
+}
+
+static const char *get_phase(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+			     uint32_t thread)
+{
+	if (measure->phase_epoch != replay->phase_epoch || measure->phase_thread != thread) {
+		measure->phase = vs_replay_get_phase(replay, thread);
+		measure->phase_epoch = replay->phase_epoch;
+		measure->phase_thread = thread;
+	}
+	return measure->phase;
+}
+
+/* As vs_instant_now. */
+static struct vs_instant get_now(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+				 uint32_t thread)
+{
+	return (struct vs_instant){.record = replay->counters.nr_records,
+				   .time_ns = replay->now_ns,
+				   .has_step = replay->nr_steps,
+				   .step = replay->step_number,
+				   .phase = get_phase(measure, replay, thread)};
+}
+
+/* ---- Where it was made ---------------------------------------------------------------------- */
+
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static int get_maker(struct vs_peaks_device *device, const char *name, size_t *number)
+{
 	int err;
 
-	if (measure->nr_peaks % measure->stride)
+	*number = device->last_maker;
+	if (*number < device->nr_makers && device->makers[*number].name == name)
 		return 0;
-	if (measure->nr_heights == VS_PEAKS_KEPT) {
-		for (i = 0; i < VS_PEAKS_KEPT / 2; i++)
-			measure->heights[i] = measure->heights[i * 2];
-		measure->nr_heights /= 2;
-		measure->stride *= 2;
-	}
-	err = VS_GROW(measure->heights, measure->heights_capacity, measure->nr_heights + 1);
+	for (*number = 0; *number < device->nr_makers; ++*number)
+		if (is_same(device->makers[*number].name, name))
+			break;
+	device->last_maker = *number;
+	if (*number < device->nr_makers)
+		return 0;
+	err = VS_GROW(device->makers, device->makers_capacity, device->nr_makers + 1);
 	if (!err)
-		measure->heights[measure->nr_heights++] = bytes;
+		device->makers[device->nr_makers++] = (struct vs_peaks_maker){.name = name};
 	return err;
 }
 
-static int add_peak(struct vs_measure_peaks *measure, uint64_t bytes, struct vs_instant at)
+static void change_maker(struct vs_peaks_maker *maker, uint64_t epoch, uint64_t added)
 {
-	int err = keep_height(measure, bytes);
+	if (maker->epoch != epoch) {
+		maker->epoch = epoch;
+		maker->bytes_then = maker->bytes;
+	}
+	maker->bytes += added;
+}
 
-	measure->nr_peaks++;
-	if (bytes > measure->top) {
-		measure->second = measure->top;
-		measure->second_at = measure->top_at;
-		measure->top = bytes;
-		measure->top_at = at;
-	} else if (bytes > measure->second) {
-		measure->second = bytes;
-		measure->second_at = at;
+/* Arrays and handles have no place in the address map. */
+static bool is_piece(const struct vs_item *item)
+{
+	return item->class != VS_ITEM_HANDLE &&
+	       (item->kind != VS_MEMORY_ARRAY || item->parent || item->class != VS_ITEM_SEGMENT);
+}
+
+static int note_gone(struct vs_peaks_device *device, const struct vs_item *item, uint64_t epoch)
+{
+	int err;
+
+	if (device->gone_epoch != epoch) {
+		device->gone_epoch = epoch;
+		device->nr_gone = 0;
 	}
-	if (is_near(measure, bytes)) {
-		count_near(measure, at.phase);
-	} else if (bytes > measure->below) {
-		measure->below = bytes;
-		measure->below_at = at;
-	}
+	err = VS_GROW(device->gone, device->gone_capacity, device->nr_gone + 1);
+	if (!err)
+		device->gone[device->nr_gone++] =
+			(struct vs_peaks_piece){item->account->index, item->size, item->birth_ns};
 	return err;
 }
 
-/* Where the curve is now. */
-static int follow(struct vs_measure_peaks *measure, const struct vs_replay *replay,
-		  const struct vs_replay_device *device, uint32_t thread)
+static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
+		     const struct vs_change *change)
 {
-	uint64_t live = device->live_bytes, fall = measure->highest / FALL_PART + 1;
-	int err = 0;
+	struct vs_measure_peaks *measure = measure_of(observer);
+	struct vs_item *item = change->item;
+	struct vs_peaks_device *device;
+	uint64_t epoch;
+	size_t number;
+	int err;
 
-	if (measure->is_falling ? live < measure->extreme : live > measure->extreme) {
-		measure->extreme = live;
-		/* Of a valley nobody asks when it was. */
-		if (!measure->is_falling)
-			measure->extreme_at = vs_instant_now(replay, thread);
-	} else if (!measure->is_falling && measure->extreme - live >= fall) {
-		err = add_peak(measure, measure->extreme, measure->extreme_at);
-		measure->is_falling = true;
-		measure->extreme = live;
-	} else if (measure->is_falling && live - measure->extreme >= fall) {
-		measure->is_falling = false;
-		measure->extreme = live;
-		measure->extreme_at = vs_instant_now(replay, thread);
+	if (item->account->domain != VS_DOMAIN_DEVICE)
+		return 0;
+	err = make_room(measure, replay);
+	if (err)
+		return err;
+	device = &measure->devices[item->device->index];
+	epoch = get_epoch(measure, item->device);
+	if (change->type == VS_CHANGE_DISCHARGED) {
+		if (item->made_in)
+			change_maker(&device->makers[item->made_in - 1], epoch, 0 - item->size);
+		item->made_in = 0;
+		return item->charge_epoch != epoch && is_piece(item)
+			       ? note_gone(device, item, epoch)
+			       : 0;
 	}
-	return err;
+	err = get_maker(device, get_phase(measure, replay, replay->last_thread->id), &number);
+	if (err)
+		return err;
+	change_maker(&device->makers[number], epoch, item->size);
+	item->made_in = (uint32_t)number + 1;
+	item->charge_epoch = epoch;
+	return 0;
+}
+
+static int compare_made(const void *a, const void *b)
+{
+	const struct vs_peak_phase *x = a, *y = b;
+
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+static int note_made(struct vs_peaks_device *device, uint64_t epoch)
+{
+	size_t i;
+
+	device->made = calloc(device->nr_makers + 1, sizeof(*device->made));
+	if (!device->made)
+		return -VS_ERR_NO_MEMORY;
+	for (i = 0; i < device->nr_makers; i++) {
+		const struct vs_peaks_maker *maker = &device->makers[i];
+		uint64_t bytes = epoch && maker->epoch == epoch ? maker->bytes_then : maker->bytes;
+
+		if (bytes)
+			device->made[device->nr_made++] =
+				(struct vs_peak_phase){.name = maker->name, .bytes = bytes};
+	}
+	if (device->nr_made)
+		qsort(device->made, device->nr_made, sizeof(device->made[0]), compare_made);
+	return 0;
 }
 
 /* ---- Pools ---------------------------------------------------------------------------------- */
@@ -122,158 +194,125 @@ static int follow_pools(struct vs_measure_peaks *measure, const struct vs_replay
 		uint64_t held = pool->owner == VS_POOL_DRIVER ? vs_replay_get_held(pool)
 							      : pool->segment_bytes;
 
-		if (pool->device->ordinal != measure->ordinal)
-			continue;
 		if (pool->block_bytes > peaks->live_bytes) {
 			peaks->live_bytes = pool->block_bytes;
-			peaks->live_at = vs_instant_now(replay, thread);
+			peaks->live_at = get_now(measure, replay, thread);
 		}
 		if (held > peaks->held_bytes) {
 			peaks->held_bytes = held;
-			peaks->held_at = vs_instant_now(replay, thread);
+			peaks->held_at = get_now(measure, replay, thread);
 		}
 	}
 	return err;
-}
-
-/* ---- Where it was made ---------------------------------------------------------------------- */
-
-static int get_phase(struct vs_measure_peaks *measure, const char *name, size_t *number)
-{
-	int err;
-
-	for (*number = 0; *number < measure->nr_phases; ++*number) {
-		const char *known = measure->phases[*number].name;
-
-		if (known == name || (known && name && !strcmp(known, name)))
-			return 0;
-	}
-	err = VS_GROW(measure->phases, measure->phases_capacity, measure->nr_phases + 1);
-	if (!err)
-		measure->phases[measure->nr_phases++] = (struct vs_peaks_phase){.name = name};
-	return err;
-}
-
-/* The phase of a birth is known when its record has been applied: until then it is pending. */
-static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
-		     const struct vs_change *change)
-{
-	struct vs_measure_peaks *measure = measure_of(observer);
-	const struct vs_item *item = change->item;
-	uintptr_t noted;
-	size_t number;
-	int err;
-
-	if ((change->type != VS_CHANGE_CHARGED && change->type != VS_CHANGE_DISCHARGED) ||
-	    item->device->ordinal != measure->ordinal ||
-	    vs_replay_get_domain(item->kind) != VS_DOMAIN_DEVICE)
-		return 0;
-	noted = (uintptr_t)vs_id_map_get(&measure->births, item->id);
-	if (change->type == VS_CHANGE_DISCHARGED) {
-		if (noted)
-			measure->phases[noted - 1].bytes -= item->size;
-		vs_id_map_remove(&measure->births, item->id);
-		return 0;
-	}
-	err = get_phase(measure, vs_replay_get_phase(replay, measure->thread), &number);
-	if (err)
-		return err;
-	measure->phases[number].bytes += item->size;
-	return vs_id_map_put(&measure->births, item->id, (void *)(number + 1));
-}
-
-static int compare_made(const void *a, const void *b)
-{
-	const struct vs_peaks_phase *x = a, *y = b;
-
-	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
-}
-
-static int note_made(struct vs_measure_peaks *measure)
-{
-	size_t i;
-
-	measure->made = calloc(measure->nr_phases + 1, sizeof(*measure->made));
-	if (!measure->made)
-		return -VS_ERR_NO_MEMORY;
-	for (i = 0; i < measure->nr_phases; i++)
-		if (measure->phases[i].bytes)
-			measure->made[measure->nr_made++] = measure->phases[i];
-	if (measure->nr_made)
-		qsort(measure->made, measure->nr_made, sizeof(measure->made[0]), compare_made);
-	return 0;
 }
 
 /* ---- The pass ------------------------------------------------------------------------------- */
 
-static int before_record(struct vs_observer *observer, const struct vs_replay *replay,
-			 const struct vs_record *record)
+static int follow_device(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+			 const struct vs_replay_device *device, uint32_t thread)
 {
-	(void)replay;
-	measure_of(observer)->thread = record->thread;
-	return 0;
+	struct vs_peaks_device *peaks = &measure->devices[device->index];
+	struct vs_instant now;
+	int err = 0;
+
+	if (measure->is_known && vs_measure_peak_get(measure->peak, device)->live.at.record ==
+					 replay->counters.nr_records)
+		err = note_made(peaks, 0);
+	if (err || !vs_peak_curve_is_moved(&peaks->curve, device->live_bytes))
+		return err;
+	now = get_now(measure, replay, thread);
+	return vs_peak_curve_follow(&peaks->curve, device->live_bytes, &now);
+}
+
+/* Of pools nothing rises when something is freed. */
+static bool can_raise_pools(const struct vs_record *record)
+{
+	return record->type != VS_RECORD_BLOCK_FREE && record->type != VS_RECORD_FREE;
 }
 
 static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_record *record)
 {
 	struct vs_measure_peaks *measure = measure_of(observer);
-	const struct vs_replay_device *device = vs_replay_get_device(replay, measure->ordinal);
-	int err = 0;
+	size_t i;
+	int err;
 
-	if (!device || !replay->is_in_window || !vs_replay_is_event(record))
+	if (!replay->is_in_window || !vs_replay_is_event(record))
 		return 0;
-	if (replay->counters.nr_records == measure->record)
-		err = note_made(measure);
-	if (!err)
-		err = follow(measure, replay, device, record->thread);
-	return err ? err : follow_pools(measure, replay, record->thread);
+	err = make_room(measure, replay);
+	for (i = 0; i < replay->nr_devices && !err; i++)
+		err = follow_device(measure, replay, replay->devices[i], record->thread);
+	if (err || !can_raise_pools(record))
+		return err;
+	return follow_pools(measure, replay, record->thread);
 }
 
 static int on_end(struct vs_observer *observer, const struct vs_replay *replay)
 {
 	struct vs_measure_peaks *measure = measure_of(observer);
+	size_t i;
+	int err = make_room(measure, replay);
 
-	(void)replay;
-	if (measure->is_falling || !measure->extreme)
-		return 0;
-	return add_peak(measure, measure->extreme, measure->extreme_at);
+	for (i = 0; i < replay->nr_devices && !err; i++) {
+		struct vs_peaks_device *device = &measure->devices[replay->devices[i]->index];
+
+		err = vs_peak_curve_end(&device->curve);
+		if (!err && !measure->is_known)
+			err = note_made(device, get_epoch(measure, replay->devices[i]));
+	}
+	return err;
 }
 
-void vs_measure_peaks_init(struct vs_measure_peaks *measure, uint32_t ordinal, uint64_t highest,
-			   uint64_t record)
+void vs_measure_peaks_init(struct vs_measure_peaks *measure, const struct vs_measure_peak *peak,
+			   bool is_known)
 {
 	memset(measure, 0, sizeof(*measure));
 	measure->observer.on_change = on_change;
-	measure->observer.before_record = before_record;
+	measure->observer.changes = VS_WANTS(VS_CHANGE_CHARGED) | VS_WANTS(VS_CHANGE_DISCHARGED);
 	measure->observer.on_record = on_record;
 	measure->observer.on_end = on_end;
-	measure->ordinal = ordinal;
-	measure->highest = highest;
-	measure->record = record;
-	measure->stride = 1;
+	measure->peak = peak;
+	measure->is_known = is_known;
+	measure->phase_epoch = UINT64_MAX;
 }
 
 void vs_measure_peaks_fini(struct vs_measure_peaks *measure)
 {
-	free(measure->heights);
+	size_t i;
+
+	for (i = 0; i < measure->nr_devices; i++) {
+		vs_peak_curve_fini(&measure->devices[i].curve);
+		free(measure->devices[i].makers);
+		free(measure->devices[i].made);
+		free(measure->devices[i].gone);
+	}
+	free(measure->devices);
 	free(measure->pools);
-	free(measure->phases);
-	free(measure->made);
-	vs_id_map_fini(&measure->births);
+	memset(measure, 0, sizeof(*measure));
 }
 
-static int compare_heights(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
+/* ---- Afterwards ----------------------------------------------------------------------------- */
 
-	return (*x > *y) - (*x < *y);
+struct vs_peaks_device *vs_measure_peaks_get(const struct vs_measure_peaks *measure,
+					     const struct vs_replay_device *device)
+{
+	struct vs_peaks_device *peaks;
+
+	if (device->index >= measure->nr_devices)
+		return NULL;
+	peaks = &measure->devices[device->index];
+	return peaks->curve.is_lost ? NULL : peaks;
 }
 
-uint64_t vs_measure_peaks_get_typical(struct vs_measure_peaks *measure)
+bool vs_measure_peaks_was_live(const struct vs_measure_peaks *measure, const struct vs_item *item)
 {
-	if (!measure->nr_heights)
-		return 0;
-	qsort(measure->heights, measure->nr_heights, sizeof(measure->heights[0]), compare_heights);
-	return measure->heights[(measure->nr_heights - 1) / 2];
+	return item->is_charged && item->charge_epoch != get_epoch(measure, item->device);
+}
+
+size_t vs_measure_peaks_count_gone(const struct vs_measure_peaks *measure,
+				   const struct vs_replay_device *device)
+{
+	const struct vs_peaks_device *peaks = &measure->devices[device->index];
+
+	return peaks->gone_epoch == get_epoch(measure, device) ? peaks->nr_gone : 0;
 }

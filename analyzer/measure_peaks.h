@@ -1,27 +1,19 @@
 #ifndef VS_MEASURE_PEAKS_H
 #define VS_MEASURE_PEAKS_H
 
-#include "id_map.h"
-#include "instant.h"
-#include "replay.h"
+#include "measure_peak.h"
+#include "peak_curve.h"
 
 /*
- * All peaks of a device, not only the highest; the high-water marks of its pools; and in which
- * phases the memory of the highest peak was made. For `peak`, in a pass of its own, when the
- * high-water mark is known. docs/analyses.md, "Peak".
+ * What only `peak` wants: all peaks of each device, not only the highest; the high-water marks of
+ * pools; and of the highest peak, in which phases its memory was made, and its pieces.
+ * docs/analyses.md, "Peak".
  *
- * A peak is the highest instant between two falls: live bytes have to come down from it, and up to
- * it, by a sixteenth of the high-water mark.
+ * In the same pass as vs_measure_peak, which comes first: then the highest peak is not known yet.
+ * Phases note what they held at it when they change for the first time after it, and of what was
+ * alive then and goes, a note is kept until there is a higher one. Or in a pass of its own, when
+ * the high-water marks are known; then there are no pieces.
  */
-#define VS_PEAKS_KEPT  4096 /* heights; of more, every second one is left out, again and again */
-#define VS_PEAKS_NAMED 8    /* phases that are told apart */
-
-struct vs_peaks_phase {
-	const char *name; /* of the replay's definitions; NULL: none */
-	uint64_t count;   /* peaks, or */
-	uint64_t bytes;   /* live bytes at the highest peak */
-};
-
 struct vs_peaks_pool {
 	uint64_t live_bytes;
 	struct vs_instant live_at;
@@ -29,50 +21,69 @@ struct vs_peaks_pool {
 	struct vs_instant held_at;
 };
 
+/* Live memory by the phase it was made in. */
+struct vs_peaks_maker {
+	const char *name; /* NULL: none */
+	uint64_t bytes;
+	uint64_t bytes_then; /* at the highest peak, */
+	uint64_t epoch;      /* for which that was noted; others: what is live now */
+};
+
+/* Something that was alive at the highest peak, and went. */
+struct vs_peaks_piece {
+	uint32_t account; /* index */
+	uint64_t size;
+	uint64_t birth_ns;
+};
+
+struct vs_peaks_device {
+	struct vs_peak_curve curve;
+	struct vs_peaks_maker *makers;
+	size_t nr_makers;
+	size_t makers_capacity;
+	size_t last_maker; /* a guess */
+	struct vs_peak_phase
+		*made; /* phases that made what was live at the highest peak, by bytes */
+	size_t nr_made;
+	struct vs_peaks_piece *gone; /* since the peak of this epoch */
+	size_t nr_gone;
+	size_t gone_capacity;
+	uint64_t gone_epoch;
+};
+
 struct vs_measure_peaks {
 	struct vs_observer observer;
-	uint32_t ordinal; /* of the device */
-	uint64_t highest; /* of its live bytes, */
-	uint64_t record;  /* after this record */
-
-	/* The way up and down. */
-	bool is_falling;
-	uint64_t extreme;
-	struct vs_instant extreme_at;
-
-	uint64_t nr_peaks;
-	uint64_t nr_near; /* within a hundredth of the highest */
-	uint64_t second;  /* the second highest, or 0 */
-	struct vs_instant second_at;
-	uint64_t below; /* the highest that is not near, or 0 */
-	struct vs_instant below_at;
-	struct vs_peaks_phase near[VS_PEAKS_NAMED]; /* in which phases those near it were */
-	size_t nr_near_phases;
-	uint64_t top; /* the highest so far, for `second` */
-	struct vs_instant top_at;
-	uint64_t *heights;
-	size_t nr_heights;
-	size_t heights_capacity;
-	uint64_t stride;
-
+	const struct vs_measure_peak *peak;
+	bool is_known;                   /* the pass of `peak` is over */
+	struct vs_peaks_device *devices; /* by device->index */
+	size_t nr_devices;
+	size_t devices_capacity;
 	struct vs_peaks_pool *pools; /* by pool->index */
 	size_t pools_capacity;
 
-	uint32_t thread;               /* of the record that is applied */
-	struct vs_id_map births;       /* item id -> number of its phase + 1 */
-	struct vs_peaks_phase *phases; /* where live memory was made; the first is none */
-	size_t nr_phases;
-	size_t phases_capacity;
-	struct vs_peaks_phase *made; /* the same at the highest peak, by bytes */
-	size_t nr_made;
+	/* The phase of that thread, as long as no phase begins or ends. */
+	uint32_t phase_thread;
+	uint64_t phase_epoch;
+	const char *phase;
 };
 
-/* highest, record: of the live peak, as the analysis found it. */
-void vs_measure_peaks_init(struct vs_measure_peaks *measure, uint32_t ordinal, uint64_t highest,
-			   uint64_t record);
+/* peak: measured in the same pass, or is_known: in an earlier one. It outlives this one. */
+void vs_measure_peaks_init(struct vs_measure_peaks *measure, const struct vs_measure_peak *peak,
+			   bool is_known);
 void vs_measure_peaks_fini(struct vs_measure_peaks *measure);
 
-/* The median of all peaks, the lower one of two; 0: there were none. Sorts what is kept. */
-uint64_t vs_measure_peaks_get_typical(struct vs_measure_peaks *measure);
+/*
+ * After the end of the replay. NULL: nothing happened on the device, or (is_known is false) it has
+ * to be measured again in a pass of its own.
+ */
+struct vs_peaks_device *vs_measure_peaks_get(const struct vs_measure_peaks *measure,
+					     const struct vs_replay_device *device);
+
+/* Whether something that is alive at the end was so at the highest peak. Not if is_known. */
+bool vs_measure_peaks_was_live(const struct vs_measure_peaks *measure, const struct vs_item *item);
+
+/* What was alive at the highest peak and is not at the end: of `gone`, the first ones. */
+size_t vs_measure_peaks_count_gone(const struct vs_measure_peaks *measure,
+				   const struct vs_replay_device *device);
 
 #endif

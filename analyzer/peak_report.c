@@ -23,51 +23,86 @@ struct pieces {
 
 /* ---- Pieces of sites ------------------------------------------------------------------------ */
 
-static void add_piece(struct pieces *pieces, const struct vs_item *item)
+static void add_piece(struct pieces *pieces, uint64_t size, uint64_t birth_ns)
 {
 	if (!pieces->count++) {
-		*pieces =
-			(struct pieces){1, item->size, item->size, item->birth_ns, item->birth_ns};
+		*pieces = (struct pieces){1, size, size, birth_ns, birth_ns};
 		return;
 	}
-	if (item->size < pieces->least)
-		pieces->least = item->size;
-	if (item->size > pieces->most)
-		pieces->most = item->size;
-	if (item->birth_ns < pieces->oldest_ns)
-		pieces->oldest_ns = item->birth_ns;
-	if (item->birth_ns > pieces->newest_ns)
-		pieces->newest_ns = item->birth_ns;
+	if (size < pieces->least)
+		pieces->least = size;
+	if (size > pieces->most)
+		pieces->most = size;
+	if (birth_ns < pieces->oldest_ns)
+		pieces->oldest_ns = birth_ns;
+	if (birth_ns > pieces->newest_ns)
+		pieces->newest_ns = birth_ns;
+}
+
+static void add_item(struct pieces *pieces, size_t nr_pieces, const struct vs_item *item)
+{
+	if (item->account->index < nr_pieces)
+		add_piece(&pieces[item->account->index], item->size, item->birth_ns);
+}
+
+/* At the peak, which is the state of `then`. */
+static int add_then(struct pieces *pieces, size_t nr_pieces, const struct vs_replay *then,
+		    const struct vs_replay_device *device)
+{
+	struct vs_address_map map = {0};
+	size_t i;
+	int err = 0;
+
+	if (vs_replay_get_device(then, device->ordinal))
+		err = vs_address_map_init(&map, then, vs_replay_get_device(then, device->ordinal));
+	for (i = 0; i < map.nr_entries; i++)
+		if (map.entries[i].type != VS_ADDRESS_HOLE && map.entries[i].item->is_charged)
+			add_item(pieces, nr_pieces, map.entries[i].item);
+	vs_address_map_fini(&map);
+	return err;
+}
+
+/* The same by what is alive at the end, and what has gone since. */
+static int add_now(struct pieces *pieces, size_t nr_pieces, const struct vs_analysis *analysis,
+		   const struct vs_replay_device *device)
+{
+	const struct vs_peaks_piece *gone = analysis->peaks.devices[device->index].gone;
+	size_t i, nr_gone = vs_measure_peaks_count_gone(&analysis->peaks, device);
+	struct vs_address_map map;
+	int err = vs_address_map_init(&map, analysis->replay, device);
+
+	if (err)
+		return err;
+	for (i = 0; i < map.nr_entries; i++)
+		if (map.entries[i].type != VS_ADDRESS_HOLE &&
+		    vs_measure_peaks_was_live(&analysis->peaks, map.entries[i].item))
+			add_item(pieces, nr_pieces, map.entries[i].item);
+	for (i = 0; i < nr_gone; i++)
+		add_piece(&pieces[gone[i].account], gone[i].size, gone[i].birth_ns);
+	vs_address_map_fini(&map);
+	return 0;
 }
 
 /* By account; *out is the caller's to free. */
 static int find_pieces(struct vs_story *story, const struct vs_replay_device *device,
 		       const struct vs_instant *at, struct pieces **out)
 {
-	struct pieces *pieces = calloc(story->analysis.replay->nr_accounts + 1, sizeof(*pieces));
+	size_t nr_pieces = story->analysis.replay->nr_accounts;
+	struct pieces *pieces = calloc(nr_pieces + 1, sizeof(*pieces));
 	struct vs_replay *then;
-	struct vs_address_map map = {0};
-	size_t i;
 	int err;
 
 	if (!pieces)
 		return -VS_ERR_NO_MEMORY;
-	err = vs_analysis_go_to(&story->analysis, at, &then);
-	if (err) {
-		free(pieces);
-		return err;
+	if (vs_measure_peaks_get(&story->analysis.peaks, device)) {
+		err = add_now(pieces, nr_pieces, &story->analysis, device);
+	} else {
+		err = vs_analysis_go_to(&story->analysis, at, &then);
+		if (!err) {
+			err = add_then(pieces, nr_pieces, then, device);
+			vs_replay_destroy(then);
+		}
 	}
-	if (vs_replay_get_device(then, device->ordinal))
-		err = vs_address_map_init(&map, then, vs_replay_get_device(then, device->ordinal));
-	for (i = 0; i < map.nr_entries; i++) {
-		const struct vs_item *item = map.entries[i].item;
-
-		if (map.entries[i].type != VS_ADDRESS_HOLE && item->is_charged &&
-		    item->account->index < story->analysis.replay->nr_accounts)
-			add_piece(&pieces[item->account->index], item);
-	}
-	vs_address_map_fini(&map);
-	vs_replay_destroy(then);
 	if (err)
 		free(pieces);
 	else
@@ -85,7 +120,7 @@ static void add_lower(struct vs_text_line *line, uint64_t bytes, uint64_t highes
 	vs_text_add(line, " (%s lower)", vs_units_put_share(text, highest - bytes, highest));
 }
 
-static void put_near(struct vs_story *story, const struct vs_measure_peaks *peaks)
+static void put_near(struct vs_story *story, const struct vs_peak_curve *peaks)
 {
 	struct vs_text_line line = {0};
 	char a[VS_UNITS_MAX];
@@ -105,17 +140,18 @@ static void put_near(struct vs_story *story, const struct vs_measure_peaks *peak
 			vs_text_add(&line, "in no phase");
 		}
 	}
-	if (peaks->below) {
-		vs_text_add(&line, "; the next below is %s", vs_units_put_bytes(a, peaks->below));
-		add_lower(&line, peaks->below, peaks->highest);
-		vs_story_add_instant(&line, &peaks->below_at);
+	if (peaks->below.bytes) {
+		vs_text_add(&line, "; the next below is %s",
+			    vs_units_put_bytes(a, peaks->below.bytes));
+		add_lower(&line, peaks->below.bytes, peaks->highest);
+		vs_story_add_instant(&line, &peaks->below.at);
 	}
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 
-static void put_peaks(struct vs_story *story, struct vs_measure_peaks *peaks)
+static void put_peaks(struct vs_story *story, struct vs_peak_curve *peaks)
 {
-	uint64_t typical = vs_measure_peaks_get_typical(peaks);
+	uint64_t typical = vs_peak_curve_get_typical(peaks);
 	struct vs_text_line line = {0};
 	char a[VS_UNITS_MAX];
 
@@ -125,9 +161,10 @@ static void put_peaks(struct vs_story *story, struct vs_measure_peaks *peaks)
 		return;
 	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
 	if (peaks->nr_near < 2) {
-		vs_text_add(&line, "the second peak is %s", vs_units_put_bytes(a, peaks->second));
-		add_lower(&line, peaks->second, peaks->highest);
-		vs_story_add_instant(&line, &peaks->second_at);
+		vs_text_add(&line, "the second peak is %s",
+			    vs_units_put_bytes(a, peaks->second.bytes));
+		add_lower(&line, peaks->second.bytes, peaks->highest);
+		vs_story_add_instant(&line, &peaks->second.at);
 		vs_text_add(&line, "; ");
 	}
 	vs_text_add(&line, "a typical one of %" PRIu64 " is %s", peaks->nr_peaks,
@@ -136,7 +173,7 @@ static void put_peaks(struct vs_story *story, struct vs_measure_peaks *peaks)
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 
-static void put_made(struct vs_story *story, const struct vs_measure_peaks *peaks)
+static void put_made(struct vs_story *story, const struct vs_peaks_device *peaks)
 {
 	struct vs_text_line line = {0};
 	char a[VS_UNITS_MAX];
@@ -146,7 +183,7 @@ static void put_made(struct vs_story *story, const struct vs_measure_peaks *peak
 	if (!peaks->nr_made || (peaks->nr_made == 1 && !peaks->made[0].name))
 		return;
 	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
-	for (i = 0; i < peaks->nr_made && i < VS_PEAKS_NAMED; i++) {
+	for (i = 0; i < peaks->nr_made && i < VS_PEAK_CURVE_NAMED; i++) {
 		vs_text_add(&line, "%s", i ? ", " : "made ");
 		if (peaks->made[i].name) {
 			vs_text_add(&line, "in ");
@@ -159,7 +196,8 @@ static void put_made(struct vs_story *story, const struct vs_measure_peaks *peak
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 
-static void put_pools(struct vs_story *story, const struct vs_measure_peaks *peaks)
+static void put_pools(struct vs_story *story, const struct vs_measure_peaks *peaks,
+		      const struct vs_replay_device *device)
 {
 	const struct vs_replay *replay = story->analysis.replay;
 	struct vs_text_line line = {0};
@@ -169,7 +207,7 @@ static void put_pools(struct vs_story *story, const struct vs_measure_peaks *pea
 	for (i = 0; i < replay->nr_pools && i < peaks->pools_capacity; i++) {
 		const struct vs_peaks_pool *pool = &peaks->pools[i];
 
-		if (!pool->live_bytes && !pool->held_bytes)
+		if (replay->pools[i]->device != device || (!pool->live_bytes && !pool->held_bytes))
 			continue;
 		vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
 		vs_text_add(&line, "pool ");
@@ -215,7 +253,7 @@ static int put_rows(struct vs_story *story, const struct vs_site_row *rows, size
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void put_json_phases(struct vs_json *json, const char *key,
-			    const struct vs_peaks_phase *phases, size_t nr, bool is_bytes)
+			    const struct vs_peak_phase *phases, size_t nr, bool is_bytes)
 {
 	size_t i;
 
@@ -254,22 +292,23 @@ static void put_json_pools(struct vs_story *story, const struct vs_measure_peaks
 	vs_json_end_array(json);
 }
 
-static void put_json(struct vs_story *story, struct vs_measure_peaks *peaks,
-		     const struct vs_replay_device *device)
+static void put_json(struct vs_story *story, const struct vs_measure_peaks *measure,
+		     struct vs_peaks_device *peaks, const struct vs_replay_device *device)
 {
+	struct vs_peak_curve *curve = &peaks->curve;
 	struct vs_json *json = story->json;
 
 	vs_json_begin_object(json, "peaks");
-	vs_json_put_number(json, "count", peaks->nr_peaks);
-	vs_json_put_number(json, "near", peaks->nr_near);
-	put_json_phases(json, "near_phases", peaks->near, peaks->nr_near_phases, false);
-	vs_why_json_put_known(json, "second_bytes", peaks->nr_peaks > 1, peaks->second);
-	vs_why_json_put_known(json, "next_below_bytes", peaks->below, peaks->below);
-	vs_why_json_put_known(json, "typical_bytes", peaks->nr_peaks,
-			      vs_measure_peaks_get_typical(peaks));
+	vs_json_put_number(json, "count", curve->nr_peaks);
+	vs_json_put_number(json, "near", curve->nr_near);
+	put_json_phases(json, "near_phases", curve->near, curve->nr_near_phases, false);
+	vs_why_json_put_known(json, "second_bytes", curve->nr_peaks > 1, curve->second.bytes);
+	vs_why_json_put_known(json, "next_below_bytes", curve->below.bytes, curve->below.bytes);
+	vs_why_json_put_known(json, "typical_bytes", curve->nr_peaks,
+			      vs_peak_curve_get_typical(curve));
 	vs_json_end_object(json);
 	put_json_phases(json, "peak_phases", peaks->made, peaks->nr_made, true);
-	put_json_pools(story, peaks, device);
+	put_json_pools(story, measure, device);
 }
 
 static void put_json_rows(struct vs_json *json, const struct vs_site_row *rows, size_t nr_rows,
@@ -320,24 +359,47 @@ static int tell_rows(struct vs_story *story, const struct vs_replay_device *devi
 	return err;
 }
 
-int vs_peak_report_tell(struct vs_story *story, const struct vs_replay_device *device, size_t top)
+static void tell_peaks(struct vs_story *story, const struct vs_measure_peaks *measure,
+		       const struct vs_replay_device *device)
 {
-	const struct vs_peak *peak = &vs_measure_peak_get(&story->analysis.peak, device)->live;
+	struct vs_peaks_device none = {0}, *peaks = vs_measure_peaks_get(measure, device);
+
+	if (!peaks)
+		peaks = &none;
+	if (story->json) {
+		put_json(story, measure, peaks, device);
+		return;
+	}
+	put_peaks(story, &peaks->curve);
+	put_made(story, peaks);
+	put_pools(story, measure, device);
+}
+
+/* In a pass of its own: of a part of the trace, or if there were very many peaks. */
+static int measure_again(struct vs_story *story, const struct vs_replay_device *device)
+{
 	struct vs_measure_peaks peaks;
 	struct vs_replay *replay;
 	int err;
 
-	vs_measure_peaks_init(&peaks, device->ordinal, peak->bytes, peak->at.record);
+	vs_measure_peaks_init(&peaks, &story->analysis.peak, true);
 	err = vs_analysis_observe(&story->analysis, &peaks.observer, &replay);
-	if (!err && story->json) {
-		put_json(story, &peaks, device);
-	} else if (!err) {
-		put_peaks(story, &peaks);
-		put_made(story, &peaks);
-		put_pools(story, &peaks);
-	}
-	if (!err)
+	if (!err) {
+		tell_peaks(story, &peaks, device);
 		vs_replay_destroy(replay); /* names of phases were its own */
+	}
 	vs_measure_peaks_fini(&peaks);
+	return err;
+}
+
+int vs_peak_report_tell(struct vs_story *story, const struct vs_replay_device *device, size_t top)
+{
+	const struct vs_peak *peak = &vs_measure_peak_get(&story->analysis.peak, device)->live;
+	int err = 0;
+
+	if (vs_measure_peaks_get(&story->analysis.peaks, device))
+		tell_peaks(story, &story->analysis.peaks, device);
+	else
+		err = measure_again(story, device);
 	return err ? err : tell_rows(story, device, peak, top);
 }

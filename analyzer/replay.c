@@ -535,6 +535,7 @@ static int push_phase(struct vs_replay *replay, struct vs_replay_thread *thread,
 	}
 	thread->phases[thread->nr_phases++] = name;
 	thread->last_push = ++replay->nr_phases;
+	replay->phase_epoch++;
 	return 0;
 }
 
@@ -542,6 +543,7 @@ static void pop_phase(struct vs_replay *replay, struct vs_replay_thread *thread)
 {
 	size_t i = 0;
 
+	replay->phase_epoch++;
 	if (!thread->nr_phases || --thread->nr_phases)
 		return;
 	while (replay->in_phases[i] != thread)
@@ -553,6 +555,7 @@ static int start_range(struct vs_replay *replay, const struct vs_range_start *st
 {
 	int err = VS_GROW(replay->ranges, replay->ranges_capacity, replay->nr_ranges + 1);
 
+	replay->phase_epoch++;
 	if (!err)
 		replay->ranges[replay->nr_ranges++] =
 			(struct vs_replay_range){start->id, start->name};
@@ -563,6 +566,7 @@ static void end_range(struct vs_replay *replay, uint64_t id)
 {
 	size_t i = replay->nr_ranges;
 
+	replay->phase_epoch++;
 	while (i > 0 && replay->ranges[i - 1].id != id)
 		i--;
 	if (!i)
@@ -654,6 +658,7 @@ static int define(struct vs_replay *replay, const struct vs_record *record)
 			vs_memory_sample_add_holder(&device->memory, &record->memory_holder);
 		return 0;
 	default:
+		replay->phase_epoch += record->type == VS_RECORD_NAME;
 		return vs_definitions_add(&replay->definitions, record);
 	}
 }

@@ -122,9 +122,11 @@ struct vs_item {
 	uint32_t context;
 	uint32_t nr_mappings; /* of a handle */
 	uint32_t nr_owned_mappings;
-	bool is_released; /* a handle that only mappings keep alive */
-	bool is_charged;  /* its bytes are live, in `account` */
-	bool is_noted;    /* replay->adopting knows who adopted it */
+	bool is_released;      /* a handle that only mappings keep alive */
+	bool is_charged;       /* its bytes are live, in `account` */
+	bool is_noted;         /* replay->adopting knows who adopted it */
+	uint32_t made_in;      /* of measure_peaks.c: its phase there + 1; 0: not charged */
+	uint64_t charge_epoch; /* likewise: how often the peak had been raised before */
 	struct vs_account *account;
 	struct vs_replay_device *device; /* never NULL */
 	struct vs_replay_pool *pool;     /* a block's own; NULL for others */
@@ -286,11 +288,12 @@ struct vs_replay {
 	uint64_t last_id;
 	uint64_t last_reservation_id;
 
-	uint64_t first_ns;                   /* time of the first event */
-	uint64_t now_ns;                     /* time of the latest event */
-	uint64_t nr_steps;                   /* STEP records so far */
-	uint64_t step_number;                /* of the latest one */
-	uint64_t nr_phases;                  /* PHASE_PUSH records so far */
+	uint64_t first_ns;    /* time of the first event */
+	uint64_t now_ns;      /* time of the latest event */
+	uint64_t nr_steps;    /* STEP records so far */
+	uint64_t step_number; /* of the latest one */
+	uint64_t nr_phases;   /* PHASE_PUSH records so far */
+	uint64_t phase_epoch; /* another one: vs_replay_get_phase may say something else */
 	struct vs_replay_thread **in_phases; /* threads that have phases open, in no order */
 	size_t nr_in_phases;
 	size_t in_phases_capacity;

@@ -138,6 +138,8 @@ int vs_replay_items_get_thread(struct vs_replay *replay, uint32_t id,
 	err = vs_id_map_put(&replay->threads, id, *thread);
 	if (err)
 		free(*thread);
+	else
+		replay->last_thread = *thread;
 	return err;
 }
 

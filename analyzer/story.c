@@ -54,7 +54,8 @@ static int analyse(struct vs_story *story)
 	}
 	if (!ret)
 		ret = vs_analysis_init_indexed(&story->analysis, &story->source, &window,
-					       story->index, story->options->command->skips_holes);
+					       story->index, story->options->command->skips_holes,
+					       story->options->command->wants_peaks);
 	if (!ret)
 		vs_reader_get_state(story->reader, &story->state);
 	return ret;

@@ -1,28 +1,48 @@
 #include "measure_peaks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "script.h"
 
 #define BASE ((uint64_t)0x10000000)
 
-static void observe(struct script *script, struct vs_analysis *analysis,
-		    struct vs_measure_peaks *peaks, struct vs_replay **replay)
-{
-	const struct vs_peak *peak;
+/* Measured in the same pass as the highest peak, and in one of its own. */
+struct rig {
+	struct vs_analysis analysis;
+	struct vs_measure_peaks known;
+	struct vs_replay *replay;
+	const struct vs_measure_peaks *both[2];
+};
 
-	script_analyse(script, analysis);
-	peak = &vs_measure_peak_get(&analysis->peak, script_get_device(analysis->replay))->live;
-	vs_measure_peaks_init(peaks, 0, peak->bytes, peak->at.record);
-	assert_int_equal(vs_analysis_observe(analysis, &peaks->observer, replay), 0);
+static void observe(struct rig *rig, struct script *script)
+{
+	static const struct vs_window everything = {0, UINT64_MAX};
+
+	assert_int_equal(vs_analysis_init_indexed(&rig->analysis, &script->source, &everything,
+						  NULL, false, true),
+			 0);
+	vs_measure_peaks_init(&rig->known, &rig->analysis.peak, true);
+	assert_int_equal(vs_analysis_observe(&rig->analysis, &rig->known.observer, &rig->replay),
+			 0);
+	rig->both[0] = &rig->analysis.peaks;
+	rig->both[1] = &rig->known;
 }
 
-static void end(struct script *script, struct vs_analysis *analysis, struct vs_measure_peaks *peaks,
-		struct vs_replay *replay)
+static struct vs_peaks_device *get(const struct rig *rig, int which)
 {
-	vs_replay_destroy(replay);
-	vs_measure_peaks_fini(peaks);
-	vs_analysis_fini(analysis);
+	struct vs_peaks_device *device =
+		vs_measure_peaks_get(rig->both[which], script_get_device(rig->analysis.replay));
+
+	assert_non_null(device);
+	return device;
+}
+
+static void end(struct rig *rig, struct script *script)
+{
+	vs_replay_destroy(rig->replay);
+	vs_measure_peaks_fini(&rig->known);
+	vs_analysis_fini(&rig->analysis);
 	script_fini(script);
 }
 
@@ -37,10 +57,8 @@ static void rise(struct script *script, uint64_t height, uint32_t phase)
 
 static void test_equal_peaks_are_one_story(void **state)
 {
-	struct vs_measure_peaks peaks;
-	struct vs_analysis analysis;
-	struct vs_replay *replay;
 	struct script script;
+	struct rig rig;
 
 	(void)state;
 	script_init_usual(&script);
@@ -49,43 +67,46 @@ static void test_equal_peaks_are_one_story(void **state)
 	rise(&script, 1000, 2);
 	rise(&script, 989, 1);
 	rise(&script, 500, 1);
-	observe(&script, &analysis, &peaks, &replay);
-	assert_int_equal(peaks.nr_peaks, 13);
-	assert_int_equal(peaks.nr_near, 11); /* 990 is 99 hundredths, 989 is less */
-	assert_int_equal(peaks.nr_near_phases, 2);
-	assert_string_equal(peaks.near[0].name, "backward");
-	assert_int_equal(peaks.near[0].count, 10);
-	assert_string_equal(peaks.near[1].name, "forward");
-	assert_int_equal(peaks.second, 999);
-	assert_int_equal(peaks.below, 989);
-	assert_int_equal(vs_measure_peaks_get_typical(&peaks), 994);
-	end(&script, &analysis, &peaks, replay);
+	observe(&rig, &script);
+	for (int i = 0; i < 2; i++) {
+		struct vs_peak_curve *curve = &get(&rig, i)->curve;
+
+		assert_int_equal(curve->nr_peaks, 13);
+		assert_int_equal(curve->nr_near, 11); /* 990 is 99 hundredths, 989 is less */
+		assert_int_equal(curve->nr_near_phases, 2);
+		assert_string_equal(curve->near[0].name, "backward");
+		assert_int_equal(curve->near[0].count, 10);
+		assert_string_equal(curve->near[1].name, "forward");
+		assert_int_equal(curve->second.bytes, 999);
+		assert_int_equal(curve->below.bytes, 989);
+		assert_string_equal(curve->below.at.phase, "forward");
+		assert_int_equal(vs_peak_curve_get_typical(curve), 994);
+	}
+	end(&rig, &script);
 }
 
 static void test_small_ups_and_downs_are_no_peaks(void **state)
 {
-	struct vs_measure_peaks peaks;
-	struct vs_analysis analysis;
-	struct vs_replay *replay;
 	struct script script;
+	struct rig rig;
 
 	(void)state;
 	script_init_usual(&script);
 	script_alloc(&script, VS_MEMORY_DEVICE, 9 * BASE, 1000);
 	for (int i = 0; i < 5; i++)
 		rise(&script, 60, 1); /* a sixteenth of 1060 is 66 */
-	observe(&script, &analysis, &peaks, &replay);
-	assert_int_equal(peaks.nr_peaks, 1);
-	assert_int_equal(peaks.second, 0);
-	end(&script, &analysis, &peaks, replay);
+	observe(&rig, &script);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(get(&rig, i)->curve.nr_peaks, 1);
+		assert_int_equal(get(&rig, i)->curve.second.bytes, 0);
+	}
+	end(&rig, &script);
 }
 
 static void test_pools_have_peaks_of_their_own(void **state)
 {
-	struct vs_measure_peaks peaks;
-	struct vs_analysis analysis;
-	struct vs_replay *replay;
 	struct script script;
+	struct rig rig;
 
 	(void)state;
 	script_init_usual(&script);
@@ -97,21 +118,23 @@ static void test_pools_have_peaks_of_their_own(void **state)
 	script_block(&script, 1, 2 * BASE, 50);
 	script_alloc_async(&script, 2, 3 * BASE, 70);
 	script_pool_state(&script, 2, 128);
-	observe(&script, &analysis, &peaks, &replay);
-	assert_int_equal(peaks.pools[0].live_bytes, 300);
-	assert_int_equal(peaks.pools[0].held_bytes, 600);
-	assert_true(peaks.pools[0].held_at.time_ns > peaks.pools[0].live_at.time_ns);
-	assert_int_equal(peaks.pools[1].live_bytes, 70);
-	assert_int_equal(peaks.pools[1].held_bytes, 128);
-	end(&script, &analysis, &peaks, replay);
+	observe(&rig, &script);
+	for (int i = 0; i < 2; i++) {
+		const struct vs_peaks_pool *pools = rig.both[i]->pools;
+
+		assert_int_equal(pools[0].live_bytes, 300);
+		assert_int_equal(pools[0].held_bytes, 600);
+		assert_true(pools[0].held_at.time_ns > pools[0].live_at.time_ns);
+		assert_int_equal(pools[1].live_bytes, 70);
+		assert_int_equal(pools[1].held_bytes, 128);
+	}
+	end(&rig, &script);
 }
 
 static void test_memory_of_the_peak_is_told_by_the_phases_it_was_made_in(void **state)
 {
-	struct vs_measure_peaks peaks;
-	struct vs_analysis analysis;
-	struct vs_replay *replay;
 	struct script script;
+	struct rig rig;
 
 	(void)state;
 	script_init_usual(&script);
@@ -124,99 +147,133 @@ static void test_memory_of_the_peak_is_told_by_the_phases_it_was_made_in(void **
 	script_push(&script, 2);
 	script_alloc(&script, VS_MEMORY_DEVICE, 4 * BASE, 100); /* the peak: 610 */
 	script_free(&script, VS_MEMORY_DEVICE, 4 * BASE);
+	script_alloc(&script, VS_MEMORY_DEVICE, 5 * BASE, 20);
 	script_pop(&script);
-	observe(&script, &analysis, &peaks, &replay);
-	assert_int_equal(peaks.nr_made, 3);
-	assert_string_equal(peaks.made[0].name, "forward");
-	assert_int_equal(peaks.made[0].bytes, 500);
-	assert_string_equal(peaks.made[1].name, "backward");
-	assert_int_equal(peaks.made[1].bytes, 100);
-	assert_null(peaks.made[2].name);
-	assert_int_equal(peaks.made[2].bytes, 10);
-	end(&script, &analysis, &peaks, replay);
+	script_free(&script, VS_MEMORY_DEVICE, 2 * BASE);
+	observe(&rig, &script);
+	for (int i = 0; i < 2; i++) {
+		const struct vs_peaks_device *peaks = get(&rig, i);
+
+		assert_int_equal(peaks->nr_made, 3);
+		assert_string_equal(peaks->made[0].name, "forward");
+		assert_int_equal(peaks->made[0].bytes, 500);
+		assert_string_equal(peaks->made[1].name, "backward");
+		assert_int_equal(peaks->made[1].bytes, 100);
+		assert_null(peaks->made[2].name);
+		assert_int_equal(peaks->made[2].bytes, 10);
+	}
+	end(&rig, &script);
 }
 
-/* ---- The twin ------------------------------------------------------------------------------- */
+/* ---- Pieces of the peak --------------------------------------------------------------------- */
 
 #define NR_SLOTS  8
 #define NR_EVENTS 120
 
-/*
- * Peaks of a curve, by looking at all of it: a height is one if the curve comes down from it by
- * `fall` before it gets higher, and had come up to it by as much since it was last below a peak.
- */
-static size_t find_peaks(const uint64_t *curve, size_t nr, uint64_t fall, uint64_t *heights)
-{
-	size_t nr_heights = 0, i = 0, k, at;
-	uint64_t lowest = 0;
+struct slot {
+	uint64_t size;
+	uint64_t birth_ns;
+};
 
-	while (i < nr) {
-		/* The highest before the first fall from it. */
-		at = i;
-		for (k = i; k < nr && curve[at] < curve[k] + fall; k++)
-			if (curve[k] > curve[at])
-				at = k;
-		if (curve[at])
-			heights[nr_heights++] = curve[at];
-		if (k == nr)
-			break;
-		/* Down to the lowest before the first rise from it. */
-		lowest = curve[k];
-		for (i = k; i < nr && curve[i] < lowest + fall; i++)
-			if (curve[i] < lowest)
-				lowest = curve[i];
+/* Sums that tell which slots they are of, whatever the order. */
+static uint64_t sum_slots(const struct slot *slots)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < NR_SLOTS; i++)
+		if (slots[i].size)
+			sum += slots[i].size * slots[i].birth_ns * slots[i].birth_ns;
+	return sum;
+}
+
+static uint64_t sum_pieces(const struct rig *rig)
+{
+	const struct vs_replay_device *device = script_get_device(rig->analysis.replay);
+	const struct vs_measure_peaks *peaks = &rig->analysis.peaks;
+	const struct vs_range *range = vs_range_tree_first(&rig->analysis.replay->regions);
+	const struct vs_peaks_piece *gone = get(rig, 0)->gone;
+	uint64_t sum = 0;
+
+	for (; range; range = vs_range_tree_next(&rig->analysis.replay->regions, range)) {
+		const struct vs_item *item = (const struct vs_item *)(const void *)range;
+
+		if (vs_measure_peaks_was_live(peaks, item))
+			sum += item->size * item->birth_ns * item->birth_ns;
 	}
-	return nr_heights;
+	for (size_t i = 0; i < vs_measure_peaks_count_gone(peaks, device); i++)
+		sum += gone[i].size * gone[i].birth_ns * gone[i].birth_ns;
+	return sum;
 }
 
-static int compare(const void *a, const void *b)
+static uint64_t get_live(const struct slot *slots)
 {
-	const uint64_t *x = a, *y = b;
+	uint64_t live = 0;
 
-	return (*x > *y) - (*x < *y);
+	for (int i = 0; i < NR_SLOTS; i++)
+		live += slots[i].size;
+	return live;
 }
 
-static void try_seed(unsigned int seed)
+/* Slots are taken and given back, sometimes in vain; returns the slots at the peak. */
+static void run_slots(struct script *script, unsigned int seed, struct slot *at_peak)
 {
-	uint64_t sizes[NR_SLOTS] = {0}, curve[NR_EVENTS], heights[NR_EVENTS], highest = 0, live = 0;
-	struct vs_measure_peaks peaks;
-	struct vs_analysis analysis;
-	struct vs_replay *replay;
-	struct script script;
-	size_t nr;
+	struct slot slots[NR_SLOTS] = {0};
+	uint64_t highest = 0;
 
-	script_init_usual(&script);
-	for (size_t i = 0; i < NR_EVENTS; i++) {
-		uint64_t slot = (uint64_t)rand_r(&seed) % NR_SLOTS;
+	for (int i = 0; i < NR_EVENTS; i++) {
+		uint64_t k = (uint64_t)rand_r(&seed) % NR_SLOTS;
+		struct slot before = slots[k];
 
-		if (sizes[slot]) {
-			script_free(&script, VS_MEMORY_DEVICE, (slot + 1) * BASE);
-			live -= sizes[slot];
-			sizes[slot] = 0;
+		if (slots[k].size) {
+			script_free(script, VS_MEMORY_DEVICE, (k + 1) * BASE);
+			slots[k] = (struct slot){0, 0};
+			if (rand_r(&seed) % 4 == 0) {
+				script_free_failed(script, VS_MEMORY_DEVICE, (k + 1) * BASE);
+				slots[k] = before;
+			}
 		} else {
-			sizes[slot] = 1 + (uint64_t)rand_r(&seed) % 100;
-			script_alloc(&script, VS_MEMORY_DEVICE, (slot + 1) * BASE, sizes[slot]);
-			live += sizes[slot];
+			slots[k].size = 1 + (uint64_t)rand_r(&seed) % 100;
+			script_alloc(script, VS_MEMORY_DEVICE, (k + 1) * BASE, slots[k].size);
+			slots[k].birth_ns = script->records[script->nr_records - 1].time_ns;
 		}
-		curve[i] = live;
-		if (live > highest)
-			highest = live;
+		if (get_live(slots) > highest) {
+			highest = get_live(slots);
+			memcpy(at_peak, slots, sizeof(slots));
+		}
 	}
-	observe(&script, &analysis, &peaks, &replay);
-	nr = find_peaks(curve, NR_EVENTS, highest / 16 + 1, heights);
-	assert_int_equal(peaks.nr_peaks, nr);
-	qsort(heights, nr, sizeof(heights[0]), compare);
-	assert_int_equal(vs_measure_peaks_get_typical(&peaks), heights[(nr - 1) / 2]);
-	assert_int_equal(heights[nr - 1], highest);
-	assert_int_equal(peaks.second, nr > 1 ? heights[nr - 2] : 0);
-	end(&script, &analysis, &peaks, replay);
 }
 
-static void test_random_curves_have_the_peaks_that_a_look_at_all_of_them_finds(void **state)
+static void test_pieces_of_the_peak_are_those_that_were_alive_then(void **state)
 {
 	(void)state;
-	for (unsigned int seed = 1; seed <= 2000; seed++)
-		try_seed(seed);
+	for (unsigned int seed = 1; seed <= 2000; seed++) {
+		struct slot at_peak[NR_SLOTS];
+		struct script script;
+		struct rig rig;
+
+		script_init_usual(&script);
+		run_slots(&script, seed, at_peak);
+		observe(&rig, &script);
+		assert_int_equal(sum_pieces(&rig), sum_slots(at_peak));
+		end(&rig, &script);
+	}
+}
+
+static void test_part_of_a_trace_is_left_to_a_pass_of_its_own(void **state)
+{
+	struct vs_window window = {3000, UINT64_MAX};
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	script_init_usual(&script);
+	for (int i = 0; i < 10; i++)
+		rise(&script, 100, 1);
+	assert_int_equal(
+		vs_analysis_init_indexed(&analysis, &script.source, &window, NULL, false, true), 0);
+	assert_null(vs_measure_peaks_get(&analysis.peaks, script_get_device(analysis.replay)));
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
 }
 
 int main(void)
@@ -226,8 +283,8 @@ int main(void)
 		cmocka_unit_test(test_small_ups_and_downs_are_no_peaks),
 		cmocka_unit_test(test_pools_have_peaks_of_their_own),
 		cmocka_unit_test(test_memory_of_the_peak_is_told_by_the_phases_it_was_made_in),
-		cmocka_unit_test(
-			test_random_curves_have_the_peaks_that_a_look_at_all_of_them_finds),
+		cmocka_unit_test(test_pieces_of_the_peak_are_those_that_were_alive_then),
+		cmocka_unit_test(test_part_of_a_trace_is_left_to_a_pass_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
