@@ -9,8 +9,9 @@
 #include "totals.h"
 
 /* So many records before its turn, what a record is about is fetched; first where to look. */
-#define FAR  8
-#define NEAR 4
+#define FAR    12
+#define NEAR   8 /* a power of two */
+#define NEARER 4
 
 /* What must be known before the second pass, of a replay after the last record. */
 struct extent {
@@ -82,17 +83,30 @@ struct pass {
 	struct vs_read_ahead *ahead;
 };
 
+/* hints: of the next records, by their numbers; that of record i becomes that of i + NEAR. */
+static inline void expect(const struct vs_replay *replay, const struct vs_batch *batch, uint32_t i,
+			  struct vs_item **hints)
+{
+	hints[i % NEAR] = NULL;
+	if (i + FAR < batch->nr)
+		vs_replay_expect(replay, &batch->records[i + FAR]);
+	if (i + NEAR < batch->nr)
+		hints[i % NEAR] = vs_replay_expect_soon(replay, &batch->records[i + NEAR]);
+	if (i + NEARER < batch->nr)
+		vs_replay_expect_now(replay, &batch->records[i + NEARER],
+				     hints[(i + NEARER) % NEAR]);
+}
+
 static int add_batch(struct pass *pass, const struct vs_batch *batch)
 {
 	struct vs_replay *replay = pass->replay;
+	struct vs_item *hints[NEAR] = {NULL};
 	uint32_t i;
 	int err = 0;
 
 	for (i = 0; i < batch->nr && !err; i++) {
-		if (i + FAR < batch->nr)
-			vs_replay_expect(replay, &batch->records[i + FAR]);
-		if (i + NEAR < batch->nr)
-			vs_replay_expect_soon(replay, &batch->records[i + NEAR]);
+		replay->hint = hints[i % NEAR];
+		expect(replay, batch, i, hints);
 		if (replay->expected && vs_foresight_is_needed(&batch->records[i]))
 			vs_foresight_look(replay, pass->ahead, batch, i);
 		if (pass->writer)
@@ -101,6 +115,7 @@ static int add_batch(struct pass *pass, const struct vs_batch *batch)
 		if (pass->writer)
 			vs_index_writer_leave(pass->writer);
 	}
+	replay->hint = NULL;
 	return err;
 }
 
@@ -321,18 +336,22 @@ static void fini_measures(struct vs_analysis *analysis)
 /* A replay that feeds all measures. */
 static int create_measuring(struct vs_analysis *analysis)
 {
+	bool wants_peaks = analysis->wants_peaks && is_whole(&analysis->window);
 	int err = vs_replay_create(&analysis->replay);
 
 	if (err)
 		return err;
-	vs_replay_add_observer(analysis->replay, &analysis->peak.observer);
-	if (analysis->wants_peaks && is_whole(&analysis->window))
-		vs_replay_add_observer(analysis->replay, &analysis->peaks.observer);
-	vs_replay_add_observer(analysis->replay, &analysis->counts.observer);
-	vs_replay_add_observer(analysis->replay, &analysis->sites.observer);
+	analysis->basic = (struct vs_measure_basic){
+		.peak = &analysis->peak,
+		.peaks = wants_peaks ? &analysis->peaks : NULL,
+		.counts = &analysis->counts,
+		.sites = &analysis->sites,
+		.retained = &analysis->retained,
+	};
+	vs_measure_basic_init(&analysis->basic);
+	vs_replay_add_observer(analysis->replay, &analysis->basic.observer);
 	if (!analysis->skips_holes)
 		vs_replay_add_observer(analysis->replay, &analysis->fragmentation.observer);
-	vs_replay_add_observer(analysis->replay, &analysis->retained.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->failures.observer);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "failures.h"
 #include "instant.h"
+#include "measure_basic.h"
 #include "measure_counts.h"
 #include "measure_fragmentation.h"
 #include "measure_peak.h"
@@ -38,13 +39,14 @@ struct vs_analysis {
 	struct vs_trace_index *index; /* NULL: none */
 	struct vs_window window;
 	struct vs_adoption adoption;
-	struct vs_replay *replay; /* after the last record in the window */
+	struct vs_replay *replay;      /* after the last record in the window */
+	struct vs_measure_basic basic; /* feeds the next five */
 	struct vs_measure_peak peak;
 	struct vs_measure_peaks peaks;
 	struct vs_measure_counts counts;
 	struct vs_measure_sites sites;
-	struct vs_measure_fragmentation fragmentation;
 	struct vs_measure_retained retained;
+	struct vs_measure_fragmentation fragmentation;
 	struct vs_failures failures;
 	uint64_t duration_ns; /* time of the last event, of the window or of all */
 	bool skips_holes;     /* `fragmentation` is not measured */

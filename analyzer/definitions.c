@@ -363,13 +363,6 @@ const char *vs_definitions_get_fact(const struct vs_definitions *definitions, co
 	return NULL;
 }
 
-struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions, uint32_t stack)
-{
-	struct vs_site *site = vs_id_map_get(&definitions->stacks, stack);
-
-	return site ? site : definitions->sites[0];
-}
-
 const struct vs_definition_thread *vs_definitions_get_thread(
 	const struct vs_definitions *definitions, uint32_t id)
 {

@@ -31,11 +31,13 @@ struct vs_site_frame {
 
 /* A distinct allocation stack, innermost frame first. Site 0 has no frames: no stack was recorded.
  */
+struct vs_account;
 struct vs_site {
 	uint32_t index; /* from 0, without gaps */
 	bool is_cut;
 	uint32_t nr_frames;
 	struct vs_site *next_equal_hash;
+	struct vs_account *account; /* a note of the replay: where it was charged last, or NULL */
 	struct vs_site_frame frames[];
 };
 
@@ -92,7 +94,13 @@ const char *vs_definitions_get_name(const struct vs_definitions *definitions, ui
 const char *vs_definitions_get_fact(const struct vs_definitions *definitions, const char *key);
 
 /* Never NULL: a number that was not defined is site 0. */
-struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions, uint32_t stack);
+static inline struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions,
+						      uint32_t stack)
+{
+	struct vs_site *site = vs_id_map_get(&definitions->stacks, stack);
+
+	return site ? site : definitions->sites[0];
+}
 
 /* NULL when not defined. */
 const struct vs_definition_code *vs_definitions_get_code(const struct vs_definitions *definitions,

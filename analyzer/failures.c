@@ -400,10 +400,14 @@ static int on_record(struct vs_observer *observer, const struct vs_replay *repla
 	struct vs_failures *failures = failures_of(observer);
 	bool is_failure =
 		record->type == VS_RECORD_ALLOC_FAILED || record->type == VS_RECORD_BLOCK_FAILED;
-	struct failure_thread *thread = vs_id_map_get(&failures->threads, record->thread);
+	struct failure_thread *thread;
 	int err;
 
-	if (!replay->is_in_window || (!thread && !is_failure))
+	/* Of most traces that is all. */
+	if (!replay->is_in_window || (!is_failure && !failures->threads.nr_used))
+		return 0;
+	thread = vs_id_map_get(&failures->threads, record->thread);
+	if (!thread && !is_failure)
 		return 0;
 	err = get_thread(failures, record->thread, &thread);
 	if (err)
@@ -424,6 +428,15 @@ static int on_record(struct vs_observer *observer, const struct vs_replay *repla
 	default:
 		return 0;
 	}
+}
+
+static int on_block(struct vs_observer *observer, const struct vs_replay *replay,
+		    struct vs_item *block, const struct vs_record *record)
+{
+	(void)block;
+	if (record->type != VS_RECORD_BLOCK_ALLOC)
+		return 0;
+	return on_record(observer, replay, record);
 }
 
 static int on_end(struct vs_observer *observer, const struct vs_replay *replay)
@@ -447,6 +460,7 @@ void vs_failures_init(struct vs_failures *failures)
 				     VS_WANTS(VS_RECORD_BLOCK_ALLOC) |
 				     VS_WANTS(VS_RECORD_BLOCK_FAILED) |
 				     VS_WANTS(VS_RECORD_BLOCK_FAILED_TEXT);
+	failures->observer.on_block = on_block;
 	failures->observer.on_end = on_end;
 }
 

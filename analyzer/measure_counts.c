@@ -10,7 +10,7 @@ static struct vs_measure_counts *measure_of(struct vs_observer *observer)
 	return (struct vs_measure_counts *)(void *)observer; /* its first member */
 }
 
-static int make_room(struct vs_measure_counts *measure, const struct vs_replay *replay)
+int vs_measure_counts_make_room(struct vs_measure_counts *measure, const struct vs_replay *replay)
 {
 	int err = VS_GROW(measure->devices, measure->devices_capacity, replay->nr_devices);
 
@@ -86,11 +86,16 @@ static void count_change(struct vs_counts *counts, const struct vs_change *chang
 	}
 }
 
-static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
-		     const struct vs_change *change)
+static bool has_room(const struct vs_measure_counts *measure, const struct vs_change *change)
 {
-	struct vs_measure_counts *measure = measure_of(observer);
-	int err = make_room(measure, replay);
+	return change->device->index < measure->devices_capacity &&
+	       (!change->pool || change->pool->index < measure->pools_capacity);
+}
+
+int vs_measure_counts_note(struct vs_measure_counts *measure, const struct vs_replay *replay,
+			   const struct vs_change *change)
+{
+	int err = has_room(measure, change) ? 0 : vs_measure_counts_make_room(measure, replay);
 
 	if (err)
 		return err;
@@ -106,13 +111,18 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	return 0;
 }
 
-static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
-		     const struct vs_record *record)
+static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
+		     const struct vs_change *change)
 {
-	struct vs_measure_counts *measure = measure_of(observer);
+	return vs_measure_counts_note(measure_of(observer), replay, change);
+}
+
+int vs_measure_counts_note_record(struct vs_measure_counts *measure, const struct vs_replay *replay,
+				  const struct vs_record *record)
+{
 	const struct vs_replay_device *device;
 	const struct vs_replay_pool *pool;
-	int err = make_room(measure, replay);
+	int err = vs_measure_counts_make_room(measure, replay);
 
 	if (err || !replay->is_in_window)
 		return err;
@@ -134,11 +144,17 @@ static int on_record(struct vs_observer *observer, const struct vs_replay *repla
 	return 0;
 }
 
+static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
+		     const struct vs_record *record)
+{
+	return vs_measure_counts_note_record(measure_of(observer), replay, record);
+}
+
 static int on_window(struct vs_observer *observer, const struct vs_replay *replay)
 {
 	struct vs_measure_counts *measure = measure_of(observer);
 	size_t i, kind;
-	int err = make_room(measure, replay);
+	int err = vs_measure_counts_make_room(measure, replay);
 
 	for (i = 0; i < replay->nr_devices && !err; i++) {
 		for (kind = 0; kind < VS_NR_MEMORY_KINDS; kind++) {

@@ -31,6 +31,46 @@ struct vs_measure_counts {
 void vs_measure_counts_init(struct vs_measure_counts *measure);
 void vs_measure_counts_fini(struct vs_measure_counts *measure);
 
+/* The observer's two, for those who feed several measures: what its `changes` and `records` name.
+ */
+VS_MUST_CHECK int vs_measure_counts_note(struct vs_measure_counts *measure,
+					 const struct vs_replay *replay,
+					 const struct vs_change *change);
+VS_MUST_CHECK int vs_measure_counts_note_record(struct vs_measure_counts *measure,
+						const struct vs_replay *replay,
+						const struct vs_record *record);
+
+/* The same for vs_observer.on_block. */
+VS_MUST_CHECK int vs_measure_counts_make_room(struct vs_measure_counts *measure,
+					      const struct vs_replay *replay);
+static inline int vs_measure_counts_note_block(struct vs_measure_counts *measure,
+					       const struct vs_replay *replay,
+					       const struct vs_item *block, bool is_birth)
+{
+	struct vs_counts *counts;
+	int err;
+
+	if (__builtin_expect(block->pool->index >= measure->pools_capacity, 0)) {
+		err = vs_measure_counts_make_room(measure, replay);
+		if (err)
+			return err;
+	}
+	counts = &measure->pools[block->pool->index];
+	if (!is_birth) {
+		counts->frees++;
+		counts->live_at_end_count--;
+		counts->live_at_end_bytes -= block->size;
+		return 0;
+	}
+	counts->allocs++;
+	counts->bytes_allocated += block->size;
+	counts->live_at_end_count++;
+	counts->live_at_end_bytes += block->size;
+	if (counts->live_at_end_bytes > counts->peak_bytes)
+		counts->peak_bytes = counts->live_at_end_bytes;
+	return 0;
+}
+
 /* Never NULL. */
 const struct vs_counts *vs_measure_counts_get_kind(const struct vs_measure_counts *measure,
 						   const struct vs_replay_device *device,

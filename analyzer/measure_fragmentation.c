@@ -32,26 +32,37 @@ static void get_gaps(const struct vs_item *block, uint64_t *left, uint64_t *righ
 	*right = (above ? above->base : vs_range_end(&parent->range)) - vs_range_end(&block->range);
 }
 
+/* The holes beside a block that is in (is_birth) or was, and the one that they are without it; 0:
+ * there is none, because it is or was the only one. */
+struct beside {
+	uint64_t left, right, whole;
+};
+
+static struct beside get_beside(const struct vs_item *block, bool is_only)
+{
+	struct beside beside;
+
+	get_gaps(block, &beside.left, &beside.right);
+	beside.whole = is_only ? 0 : beside.left + block->range.size + beside.right;
+	return beside;
+}
+
 /*
  * A block comes or goes. A segment without blocks can be given back: it has no hole. With the first
  * block its rest becomes one or two, with the last one they go.
  */
-static int change_block(struct vs_hole_set *holes, const struct vs_item *block, bool is_birth)
+static int change_block(struct vs_hole_set *holes, const struct beside *beside, bool is_birth)
 {
-	bool is_only = block->parent->blocks.nr_ranges == 1;
-	uint64_t left, right, whole;
 	int err = 0;
 
-	get_gaps(block, &left, &right);
-	whole = is_only ? 0 : left + block->range.size + right;
 	if (is_birth) {
-		vs_hole_set_remove(holes, whole);
-		err = vs_hole_set_add(holes, left);
-		return err ? err : vs_hole_set_add(holes, right);
+		vs_hole_set_remove(holes, beside->whole);
+		err = vs_hole_set_add(holes, beside->left);
+		return err ? err : vs_hole_set_add(holes, beside->right);
 	}
-	vs_hole_set_remove(holes, left);
-	vs_hole_set_remove(holes, right);
-	return vs_hole_set_add(holes, whole);
+	vs_hole_set_remove(holes, beside->left);
+	vs_hole_set_remove(holes, beside->right);
+	return vs_hole_set_add(holes, beside->whole);
 }
 
 /* All holes of a segment at once: before and after it changes its shape. */
@@ -93,6 +104,7 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	const struct vs_item *item = change->item;
 	const struct vs_replay_pool *pool;
 	struct vs_hole_set *holes;
+	struct beside beside;
 	int err;
 
 	if (!item || vs_replay_get_domain(item->kind) != VS_DOMAIN_DEVICE)
@@ -106,10 +118,10 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	holes = &measure->pools[pool->index];
 	measure->changed = pool;
 	measure->is_changed = true;
-	if (item->parent && change->type == VS_CHANGE_BORN)
-		return change_block(holes, item, true);
-	if (item->parent && change->type == VS_CHANGE_DYING)
-		return change_block(holes, item, false);
+	if (item->parent && (change->type == VS_CHANGE_BORN || change->type == VS_CHANGE_DYING)) {
+		beside = get_beside(item, item->parent->blocks.nr_ranges == 1);
+		return change_block(holes, &beside, change->type == VS_CHANGE_BORN);
+	}
 	if (change->type == VS_CHANGE_WILL_RESIZE)
 		return change_segment(holes, item, false);
 	if (change->type == VS_CHANGE_RESIZED)
@@ -136,6 +148,27 @@ static void keep_worst(struct vs_measure_fragmentation *measure, const struct vs
 					 .nr_holes = holes->nr_holes,
 					 .share = vs_hole_set_get_share(holes),
 					 .scatter = vs_hole_set_get_scatter(holes)};
+}
+
+static int on_block(struct vs_observer *observer, const struct vs_replay *replay,
+		    struct vs_item *block, const struct vs_record *record)
+{
+	struct vs_measure_fragmentation *measure = measure_of(observer);
+	const struct vs_replay_pool *pool = block->parent->owner;
+	bool is_birth = record->type == VS_RECORD_BLOCK_ALLOC;
+	struct beside beside = get_beside(block, block->parent->blocks.nr_ranges == is_birth);
+	int err = 0;
+
+	if (!pool)
+		return 0;
+	if (pool->index >= measure->pools_capacity ||
+	    pool->device->index >= measure->devices_capacity)
+		err = make_room(measure, replay);
+	if (!err)
+		err = change_block(&measure->pools[pool->index], &beside, is_birth);
+	if (!err)
+		keep_worst(measure, replay, pool, record->thread);
+	return err;
 }
 
 static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
@@ -168,6 +201,7 @@ void vs_measure_fragmentation_init(struct vs_measure_fragmentation *measure)
 	measure->observer.changes = VS_WANTS(VS_CHANGE_BORN) | VS_WANTS(VS_CHANGE_DYING) |
 				    VS_WANTS(VS_CHANGE_WILL_RESIZE) | VS_WANTS(VS_CHANGE_RESIZED);
 	measure->observer.on_record = on_record;
+	measure->observer.on_block = on_block;
 	measure->observer.on_window = on_window;
 }
 

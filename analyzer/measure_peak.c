@@ -10,44 +10,26 @@ static struct vs_measure_peak *measure_of(struct vs_observer *observer)
 	return (struct vs_measure_peak *)(void *)observer; /* its first member */
 }
 
-static int make_room(struct vs_measure_peak *measure, const struct vs_replay *replay)
+int vs_measure_peak_make_room(struct vs_measure_peak *measure, const struct vs_replay *replay)
 {
 	int err = VS_GROW(measure->accounts, measure->accounts_capacity, replay->nr_accounts);
 
 	if (!err)
 		err = VS_GROW(measure->devices, measure->devices_capacity, replay->nr_devices);
-	measure->nr_devices = replay->nr_devices;
+	if (!err)
+		measure->nr_devices = replay->nr_devices;
 	return err;
 }
 
-/*
- * Copying all accounts at every new peak would cost accounts x peaks. Instead, an account notes
- * what it held at the peak when it changes for the first time after it.
- */
 static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {
-	struct vs_measure_peak *measure = measure_of(observer);
-	const struct vs_account *account;
-	struct vs_peak_account *noted;
-	bool is_charge = change->type == VS_CHANGE_CHARGED;
-	uint64_t epoch;
-	int err;
+	const struct vs_account *account = change->item->account;
+	bool is_in = change->type == VS_CHANGE_CHARGED;
 
-	if (!is_charge && change->type != VS_CHANGE_DISCHARGED)
-		return 0;
-	err = make_room(measure, replay);
-	if (err)
-		return err;
-	account = change->item->account;
-	noted = &measure->accounts[account->index];
-	epoch = measure->devices[account->device->index].epoch;
-	if (noted->epoch == epoch)
-		return 0;
-	noted->epoch = epoch;
-	noted->bytes = account->live_bytes - (is_charge ? change->item->size : 0);
-	noted->count = account->live_count - is_charge;
-	return 0;
+	return vs_measure_peak_note(measure_of(observer), replay, account,
+				    account->live_bytes - (is_in ? change->item->size : 0),
+				    account->live_count - is_in);
 }
 
 static void raise_peaks(struct vs_measure_peak *measure, const struct vs_replay *replay,
@@ -75,19 +57,29 @@ static void raise_peaks(struct vs_measure_peak *measure, const struct vs_replay 
 	}
 }
 
+int vs_measure_peak_raise(struct vs_measure_peak *measure, const struct vs_replay *replay,
+			  uint32_t thread)
+{
+	int err = 0;
+
+	if (replay->nr_devices > measure->nr_devices)
+		err = vs_measure_peak_make_room(measure, replay);
+	if (!err)
+		raise_peaks(measure, replay, thread, false);
+	return err;
+}
+
 static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_record *record)
 {
-	int err = make_room(measure_of(observer), replay);
-
-	if (!err && replay->is_in_window && vs_replay_is_event(record))
-		raise_peaks(measure_of(observer), replay, record->thread, false);
-	return err;
+	if (!replay->is_in_window || !vs_replay_is_event(record))
+		return 0;
+	return vs_measure_peak_raise(measure_of(observer), replay, record->thread);
 }
 
 static int on_window(struct vs_observer *observer, const struct vs_replay *replay)
 {
-	int err = make_room(measure_of(observer), replay);
+	int err = vs_measure_peak_make_room(measure_of(observer), replay);
 
 	if (!err)
 		raise_peaks(measure_of(observer), replay, 0, true);
@@ -100,11 +92,7 @@ void vs_measure_peak_init(struct vs_measure_peak *measure)
 	measure->observer.on_change = on_change;
 	measure->observer.changes = VS_WANTS(VS_CHANGE_CHARGED) | VS_WANTS(VS_CHANGE_DISCHARGED);
 	measure->observer.on_record = on_record;
-	/* Nothing rises when something is freed, or told. */
-	measure->observer.records =
-		~(VS_WANTS(VS_RECORD_FREE) | VS_WANTS(VS_RECORD_BLOCK_FREE) |
-		  VS_WANTS(VS_RECORD_PHASE_PUSH) | VS_WANTS(VS_RECORD_PHASE_POP) |
-		  VS_WANTS(VS_RECORD_STEP) | VS_WANTS(VS_RECORD_MARK));
+	measure->observer.records = ~VS_MEASURE_PEAK_IDLE;
 	measure->observer.on_window = on_window;
 }
 
@@ -112,14 +100,6 @@ void vs_measure_peak_fini(struct vs_measure_peak *measure)
 {
 	free(measure->devices);
 	free(measure->accounts);
-}
-
-const struct vs_peak_device *vs_measure_peak_get(const struct vs_measure_peak *measure,
-						 const struct vs_replay_device *device)
-{
-	static const struct vs_peak_device none;
-
-	return device->index < measure->nr_devices ? &measure->devices[device->index] : &none;
 }
 
 struct vs_peak_account vs_measure_peak_get_account(const struct vs_measure_peak *measure,

@@ -39,9 +39,57 @@ struct vs_measure_peak {
 void vs_measure_peak_init(struct vs_measure_peak *measure);
 void vs_measure_peak_fini(struct vs_measure_peak *measure);
 
+/* Room for all accounts and devices of the replay. -VS_ERR_NO_MEMORY. */
+VS_MUST_CHECK int vs_measure_peak_make_room(struct vs_measure_peak *measure,
+					    const struct vs_replay *replay);
+
+/*
+ * The observer's two, for those who feed several measures: an account changes, which held so much
+ * before; a record was applied that something may rise with.
+ *
+ * Copying all accounts at every new peak would cost accounts x peaks. Instead, an account notes
+ * what it held at the peak when it changes for the first time after it.
+ */
+static inline int vs_measure_peak_note(struct vs_measure_peak *measure,
+				       const struct vs_replay *replay,
+				       const struct vs_account *account, uint64_t bytes,
+				       uint64_t count)
+{
+	struct vs_peak_account *noted;
+	uint64_t epoch;
+	int err;
+
+	if (__builtin_expect(account->index >= measure->accounts_capacity ||
+				     account->device->index >= measure->nr_devices,
+			     0)) {
+		err = vs_measure_peak_make_room(measure, replay);
+		if (err)
+			return err;
+	}
+	noted = &measure->accounts[account->index];
+	epoch = measure->devices[account->device->index].epoch;
+	if (noted->epoch == epoch)
+		return 0;
+	*noted = (struct vs_peak_account){bytes, count, epoch};
+	return 0;
+}
+VS_MUST_CHECK int vs_measure_peak_raise(struct vs_measure_peak *measure,
+					const struct vs_replay *replay, uint32_t thread);
+
+/* Records that nothing rises with: something is freed, or told. */
+#define VS_MEASURE_PEAK_IDLE                                              \
+	(VS_WANTS(VS_RECORD_FREE) | VS_WANTS(VS_RECORD_BLOCK_FREE) |      \
+	 VS_WANTS(VS_RECORD_PHASE_PUSH) | VS_WANTS(VS_RECORD_PHASE_POP) | \
+	 VS_WANTS(VS_RECORD_STEP) | VS_WANTS(VS_RECORD_MARK))
+
 /* Never NULL, zero if nothing happened on the device. */
-const struct vs_peak_device *vs_measure_peak_get(const struct vs_measure_peak *measure,
-						 const struct vs_replay_device *device);
+static inline const struct vs_peak_device *vs_measure_peak_get(
+	const struct vs_measure_peak *measure, const struct vs_replay_device *device)
+{
+	static const struct vs_peak_device none;
+
+	return device->index < measure->nr_devices ? &measure->devices[device->index] : &none;
+}
 
 /* At the live peak of the account's device; after the end of the replay. */
 struct vs_peak_account vs_measure_peak_get_account(const struct vs_measure_peak *measure,

@@ -119,11 +119,9 @@ static int note_gone(struct vs_peaks_device *device, const struct vs_item *item,
 	return err;
 }
 
-static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
-		     const struct vs_change *change)
+int vs_measure_peaks_note(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+			  struct vs_item *item, bool is_charge)
 {
-	struct vs_measure_peaks *measure = measure_of(observer);
-	struct vs_item *item = change->item;
 	struct vs_peaks_device *device;
 	uint64_t epoch;
 	size_t number;
@@ -136,7 +134,7 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 		return err;
 	device = &measure->devices[item->device->index];
 	epoch = get_epoch(measure, item->device);
-	if (change->type == VS_CHANGE_DISCHARGED) {
+	if (!is_charge) {
 		if (item->made_in)
 			change_maker(&device->makers[item->made_in - 1], epoch, 0 - item->size);
 		item->made_in = 0;
@@ -151,6 +149,13 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	item->made_in = (uint32_t)number + 1;
 	item->charge_epoch = epoch;
 	return 0;
+}
+
+static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
+		     const struct vs_change *change)
+{
+	return vs_measure_peaks_note(measure_of(observer), replay, change->item,
+				     change->type == VS_CHANGE_CHARGED);
 }
 
 static int compare_made(const void *a, const void *b)
@@ -182,27 +187,31 @@ static int note_made(struct vs_peaks_device *device, uint64_t epoch)
 
 /* ---- Pools ---------------------------------------------------------------------------------- */
 
+static void follow_pool(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+			const struct vs_replay_pool *pool, uint32_t thread)
+{
+	struct vs_peaks_pool *peaks = &measure->pools[pool->index];
+	uint64_t held =
+		pool->owner == VS_POOL_DRIVER ? vs_replay_get_held(pool) : pool->segment_bytes;
+
+	if (pool->block_bytes > peaks->live_bytes) {
+		peaks->live_bytes = pool->block_bytes;
+		peaks->live_at = get_now(measure, replay, thread);
+	}
+	if (held > peaks->held_bytes) {
+		peaks->held_bytes = held;
+		peaks->held_at = get_now(measure, replay, thread);
+	}
+}
+
 static int follow_pools(struct vs_measure_peaks *measure, const struct vs_replay *replay,
 			uint32_t thread)
 {
 	size_t i;
 	int err = VS_GROW(measure->pools, measure->pools_capacity, replay->nr_pools);
 
-	for (i = 0; i < replay->nr_pools && !err; i++) {
-		const struct vs_replay_pool *pool = replay->pools[i];
-		struct vs_peaks_pool *peaks = &measure->pools[i];
-		uint64_t held = pool->owner == VS_POOL_DRIVER ? vs_replay_get_held(pool)
-							      : pool->segment_bytes;
-
-		if (pool->block_bytes > peaks->live_bytes) {
-			peaks->live_bytes = pool->block_bytes;
-			peaks->live_at = get_now(measure, replay, thread);
-		}
-		if (held > peaks->held_bytes) {
-			peaks->held_bytes = held;
-			peaks->held_at = get_now(measure, replay, thread);
-		}
-	}
+	for (i = 0; i < replay->nr_pools && !err; i++)
+		follow_pool(measure, replay, replay->pools[i], thread);
 	return err;
 }
 
@@ -230,21 +239,40 @@ static bool can_raise_pools(const struct vs_record *record)
 	return record->type != VS_RECORD_BLOCK_FREE && record->type != VS_RECORD_FREE;
 }
 
-static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
-		     const struct vs_record *record)
+int vs_measure_peaks_follow(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+			    const struct vs_record *record)
 {
-	struct vs_measure_peaks *measure = measure_of(observer);
 	size_t i;
-	int err;
+	int err = make_room(measure, replay);
 
-	if (!replay->is_in_window || !vs_replay_is_event(record))
-		return 0;
-	err = make_room(measure, replay);
 	for (i = 0; i < replay->nr_devices && !err; i++)
 		err = follow_device(measure, replay, replay->devices[i], record->thread);
 	if (err || !can_raise_pools(record))
 		return err;
 	return follow_pools(measure, replay, record->thread);
+}
+
+int vs_measure_peaks_follow_block(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+				  const struct vs_item *block, const struct vs_record *record)
+{
+	int err = make_room(measure, replay);
+
+	if (!err)
+		err = follow_device(measure, replay, block->device, record->thread);
+	if (err || record->type != VS_RECORD_BLOCK_ALLOC)
+		return err;
+	err = VS_GROW(measure->pools, measure->pools_capacity, replay->nr_pools);
+	if (!err)
+		follow_pool(measure, replay, block->pool, record->thread);
+	return err;
+}
+
+static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
+		     const struct vs_record *record)
+{
+	if (!replay->is_in_window || !vs_replay_is_event(record))
+		return 0;
+	return vs_measure_peaks_follow(measure_of(observer), replay, record);
 }
 
 static int on_end(struct vs_observer *observer, const struct vs_replay *replay)

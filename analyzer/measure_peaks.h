@@ -72,6 +72,21 @@ void vs_measure_peaks_init(struct vs_measure_peaks *measure, const struct vs_mea
 			   bool is_known);
 void vs_measure_peaks_fini(struct vs_measure_peaks *measure);
 
+/* The observer's two, for those who feed several measures: an item is charged (after) or discharged
+ * (before); an event was applied. */
+VS_MUST_CHECK int vs_measure_peaks_note(struct vs_measure_peaks *measure,
+					const struct vs_replay *replay, struct vs_item *item,
+					bool is_charge);
+VS_MUST_CHECK int vs_measure_peaks_follow(struct vs_measure_peaks *measure,
+					  const struct vs_replay *replay,
+					  const struct vs_record *record);
+
+/* The second for vs_observer.on_block. */
+VS_MUST_CHECK int vs_measure_peaks_follow_block(struct vs_measure_peaks *measure,
+						const struct vs_replay *replay,
+						const struct vs_item *block,
+						const struct vs_record *record);
+
 /*
  * After the end of the replay. NULL: nothing happened on the device, or (is_known is false) it has
  * to be measured again in a pass of its own.

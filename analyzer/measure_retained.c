@@ -12,33 +12,63 @@ static struct vs_measure_retained *measure_of(struct vs_observer *observer)
 
 /* ---- Boundaries ----------------------------------------------------------------------------- */
 
-static int set_level(struct vs_series *series, uint32_t boundary, uint64_t bytes)
+static uint64_t get_bytes(uint64_t level)
 {
-	uint64_t before = series->nr_levels ? series->levels[series->nr_levels - 1].bytes : 0;
+	return level & VS_LEVEL_MOST;
+}
+
+static uint64_t make_level(uint64_t boundary, uint64_t bytes)
+{
+	return boundary << VS_LEVEL_BITS | bytes;
+}
+
+/* By half at a time: there are many, and most are short. */
+static int make_level_room(struct vs_series *series)
+{
+	uint32_t capacity = series->capacity + series->capacity / 2 + 4;
+	uint64_t *larger;
+
+	if (series->nr_levels < series->capacity)
+		return 0;
+	larger = reallocarray(series->levels, capacity, sizeof(*larger));
+	if (!larger)
+		return -VS_ERR_NO_MEMORY;
+	series->levels = larger;
+	series->capacity = capacity;
+	return 0;
+}
+
+static int set_level(struct vs_measure_retained *measure, struct vs_series *series, uint64_t bytes)
+{
+	uint64_t before = series->nr_levels ? get_bytes(series->levels[series->nr_levels - 1]) : 0;
 	int err;
 
+	if (bytes > VS_LEVEL_MOST)
+		bytes = VS_LEVEL_MOST;
 	if (bytes == before)
 		return 0;
-	err = VS_GROW(series->levels, series->capacity, series->nr_levels + 1);
-	if (!err)
-		series->levels[series->nr_levels++] = (struct vs_level){boundary, bytes};
-	return err;
+	err = make_level_room(series);
+	if (err)
+		return err;
+	series->levels[series->nr_levels++] = make_level(measure->nr_boundaries, bytes);
+	measure->nr_levels++;
+	return 0;
 }
 
 /* Every second boundary goes, and with it what was noted there. */
 static void thin_series(struct vs_series *series)
 {
-	size_t i, kept = 0;
+	uint32_t i, kept = 0;
 
 	for (i = 0; i < series->nr_levels; i++) {
-		struct vs_level level = series->levels[i];
-
+		uint64_t bytes = get_bytes(series->levels[i]);
 		/* A change at a boundary that goes is seen at the next one. */
-		level.boundary = (level.boundary + 1) / 2;
-		if (kept && series->levels[kept - 1].boundary == level.boundary)
+		uint64_t boundary = ((series->levels[i] >> VS_LEVEL_BITS) + 1) / 2;
+
+		if (kept && series->levels[kept - 1] >> VS_LEVEL_BITS == boundary)
 			kept--;
-		if (level.bytes != (kept ? series->levels[kept - 1].bytes : 0))
-			series->levels[kept++] = level;
+		if (bytes != (kept ? get_bytes(series->levels[kept - 1]) : 0))
+			series->levels[kept++] = make_level(boundary, bytes);
 	}
 	series->nr_levels = kept;
 }
@@ -47,14 +77,26 @@ static void thin(struct vs_measure_retained *measure)
 {
 	uint32_t i;
 
+	measure->nr_levels = 0;
 	for (i = 0; i < measure->accounts_capacity; i++) {
-		thin_series(&measure->accounts[i].live);
-		thin_series(&measure->accounts[i].old);
+		struct vs_retained_account *account = &measure->accounts[i];
+
+		thin_series(&account->live);
+		thin_series(&account->old);
+		measure->nr_levels += account->live.nr_levels + account->old.nr_levels;
 	}
 	for (i = 0; i < measure->nr_boundaries / 2; i++)
 		measure->boundaries[i] = measure->boundaries[i * 2];
 	measure->nr_boundaries /= 2;
 	measure->stride *= 2;
+}
+
+/* An even number of them: the one that comes next is a multiple of the new stride, too. */
+static bool is_full(const struct vs_measure_retained *measure)
+{
+	return measure->nr_boundaries == VS_RETAINED_MAX ||
+	       (measure->nr_levels >= VS_RETAINED_LEVELS && measure->nr_boundaries % 2 == 0 &&
+		measure->nr_boundaries >= 2 * VS_RETAINED_LEAST);
 }
 
 /* What is young now will be old at the next boundary: that one has to look again. */
@@ -63,10 +105,10 @@ static int note(struct vs_measure_retained *measure, const struct vs_replay *rep
 	struct vs_retained_account *account = &measure->accounts[index];
 	uint64_t live = replay->accounts[index]->live_bytes;
 	uint64_t young = account->young_bytes < live ? account->young_bytes : live;
-	int err = set_level(&account->live, measure->nr_boundaries, live);
+	int err = set_level(measure, &account->live, live);
 
 	if (!err)
-		err = set_level(&account->old, measure->nr_boundaries, live - young);
+		err = set_level(measure, &account->old, live - young);
 	account->is_dirty = account->young_bytes;
 	account->young_bytes = 0;
 	if (account->is_dirty)
@@ -82,10 +124,8 @@ static int add_boundary(struct vs_measure_retained *measure, const struct vs_rep
 
 	if (measure->nr_passed++ % measure->stride)
 		return 0;
-	if (measure->nr_boundaries == VS_RETAINED_MAX) {
+	if (is_full(measure))
 		thin(measure);
-		/* VS_RETAINED_MAX is even: this one is a multiple of the new stride, too. */
-	}
 	nr_dirty = measure->nr_dirty;
 	measure->nr_dirty = 0;
 	for (i = 0; i < nr_dirty && !err; i++)
@@ -95,37 +135,19 @@ static int add_boundary(struct vs_measure_retained *measure, const struct vs_rep
 	return err;
 }
 
+int vs_measure_retained_make_room(struct vs_measure_retained *measure,
+				  const struct vs_replay *replay)
+{
+	int err = VS_GROW(measure->accounts, measure->accounts_capacity, replay->nr_accounts);
+
+	return err ? err : VS_GROW(measure->dirty, measure->dirty_capacity, replay->nr_accounts);
+}
+
 static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {
-	struct vs_measure_retained *measure = measure_of(observer);
-	struct vs_retained_account *account;
-	uint64_t size;
-	uint32_t index;
-	int err;
-
-	if (change->type != VS_CHANGE_CHARGED && change->type != VS_CHANGE_DISCHARGED)
-		return 0;
-	err = VS_GROW(measure->accounts, measure->accounts_capacity, replay->nr_accounts);
-	if (!err)
-		err = VS_GROW(measure->dirty, measure->dirty_capacity, replay->nr_accounts);
-	if (err)
-		return err;
-	index = change->item->account->index;
-	account = &measure->accounts[index];
-	if (change->item->id > measure->boundary_id) {
-		size = change->item->size;
-		if (change->type == VS_CHANGE_CHARGED)
-			account->young_bytes += size;
-		else
-			account->young_bytes -=
-				size < account->young_bytes ? size : account->young_bytes;
-	}
-	if (!account->is_dirty) {
-		account->is_dirty = true;
-		measure->dirty[measure->nr_dirty++] = index;
-	}
-	return 0;
+	return vs_measure_retained_note(measure_of(observer), replay, change->item,
+					change->type == VS_CHANGE_CHARGED);
 }
 
 /* Intervals that end before this event does anything. */
@@ -167,10 +189,9 @@ static void note_phase(struct vs_measure_retained *measure, const struct vs_repl
 	}
 }
 
-static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
-		     const struct vs_record *record)
+int vs_measure_retained_note_record(struct vs_measure_retained *measure,
+				    const struct vs_replay *replay, const struct vs_record *record)
 {
-	struct vs_measure_retained *measure = measure_of(observer);
 	struct vs_boundary boundary = {record->time_ns, measure->nr_passed};
 	const struct vs_replay_thread *thread;
 
@@ -188,6 +209,12 @@ static int on_record(struct vs_observer *observer, const struct vs_replay *repla
 		}
 	}
 	return 0;
+}
+
+static int on_record(struct vs_observer *observer, const struct vs_replay *replay,
+		     const struct vs_record *record)
+{
+	return vs_measure_retained_note_record(measure_of(observer), replay, record);
 }
 
 void vs_measure_retained_init(struct vs_measure_retained *measure, enum vs_boundary_unit unit,
@@ -224,9 +251,8 @@ void vs_measure_retained_get_values(const struct vs_measure_retained *measure,
 				    const struct vs_account *account, bool is_old, uint64_t *values)
 {
 	const struct vs_series *series;
-	size_t next = 0;
 	uint64_t bytes = 0;
-	uint32_t i;
+	uint32_t i, next = 0;
 
 	memset(values, 0, measure->nr_boundaries * sizeof(values[0]));
 	if (account->index >= measure->accounts_capacity)
@@ -234,8 +260,8 @@ void vs_measure_retained_get_values(const struct vs_measure_retained *measure,
 	series = is_old ? &measure->accounts[account->index].old
 			: &measure->accounts[account->index].live;
 	for (i = 0; i < measure->nr_boundaries; i++) {
-		while (next < series->nr_levels && series->levels[next].boundary <= i)
-			bytes = series->levels[next++].bytes;
+		while (next < series->nr_levels && series->levels[next] >> VS_LEVEL_BITS <= i)
+			bytes = get_bytes(series->levels[next++]);
 		values[i] = bytes;
 	}
 }

@@ -16,9 +16,14 @@ enum vs_boundary_unit {
 	VS_BOUNDARY_DERIVED, /* steps that nobody marked: steps.h */
 };
 
-/* How many boundaries are kept. When there are more, every second one is left out, again and again:
- * memory does not grow with the length of a run. */
+/*
+ * How many boundaries are kept. When there are more, every second one is left out, again and again:
+ * memory does not grow with the length of a run. The same when so many levels of all accounts are
+ * kept, as long as enough boundaries remain: many sites that change at every boundary.
+ */
 #define VS_RETAINED_MAX       512
+#define VS_RETAINED_LEAST     64
+#define VS_RETAINED_LEVELS    (1u << 20)
 #define VS_RETAINED_INTERVALS 16
 
 struct vs_boundary {
@@ -26,17 +31,17 @@ struct vs_boundary {
 	uint64_t number; /* of the step that begins there; else counted from 0 */
 };
 
-struct vs_level {
-	uint32_t boundary;
-	uint64_t bytes;
-};
-
 /* Bytes at boundaries: only those that differ from the one before. */
 struct vs_series {
-	struct vs_level *levels;
-	size_t nr_levels;
-	size_t capacity;
+	uint64_t *levels; /* from VS_LEVEL_BITS on the boundary, below them the bytes */
+	uint32_t nr_levels;
+	uint32_t capacity;
 };
+
+/* So many bytes at most are told apart: 32 PiB. */
+#define VS_LEVEL_BITS 55
+#define VS_LEVEL_MOST ((UINT64_C(1) << VS_LEVEL_BITS) - 1)
+_Static_assert(VS_RETAINED_MAX <= 1 << (64 - VS_LEVEL_BITS), "a level has room for its boundary");
 
 /* An account at boundaries. */
 struct vs_retained_account {
@@ -57,6 +62,7 @@ struct vs_measure_retained {
 	uint64_t stride;    /* one of so many is kept; a power of two */
 	struct vs_boundary boundaries[VS_RETAINED_MAX];
 	uint32_t nr_boundaries;
+	size_t nr_levels;                     /* of all accounts */
 	struct vs_retained_account *accounts; /* by account->index */
 	size_t accounts_capacity;
 	uint64_t boundary_id; /* number of the latest birth before the last boundary */
@@ -71,6 +77,47 @@ struct vs_measure_retained {
 void vs_measure_retained_init(struct vs_measure_retained *measure, enum vs_boundary_unit unit,
 			      uint64_t first_ns, uint64_t last_ns);
 void vs_measure_retained_fini(struct vs_measure_retained *measure);
+
+/* Room for all accounts of the replay. -VS_ERR_NO_MEMORY. */
+VS_MUST_CHECK int vs_measure_retained_make_room(struct vs_measure_retained *measure,
+						const struct vs_replay *replay);
+
+/* The observer's own, for those who feed several measures: an item is charged (after) or discharged
+ * (before). */
+static inline int vs_measure_retained_note(struct vs_measure_retained *measure,
+					   const struct vs_replay *replay,
+					   const struct vs_item *item, bool is_charge)
+{
+	uint32_t index = item->account->index;
+	struct vs_retained_account *account;
+	uint64_t size = item->size;
+	int err;
+
+	if (__builtin_expect(
+		    index >= measure->accounts_capacity || index >= measure->dirty_capacity, 0)) {
+		err = vs_measure_retained_make_room(measure, replay);
+		if (err)
+			return err;
+	}
+	account = &measure->accounts[index];
+	if (item->id > measure->boundary_id) {
+		if (is_charge)
+			account->young_bytes += size;
+		else
+			account->young_bytes -=
+				size < account->young_bytes ? size : account->young_bytes;
+	}
+	if (!account->is_dirty) {
+		account->is_dirty = true;
+		measure->dirty[measure->nr_dirty++] = index;
+	}
+	return 0;
+}
+
+/* The same: a record was applied, a STEP or a PHASE_POP. */
+VS_MUST_CHECK int vs_measure_retained_note_record(struct vs_measure_retained *measure,
+						  const struct vs_replay *replay,
+						  const struct vs_record *record);
 
 /* A boundary that somebody else found (VS_BOUNDARY_DERIVED): before the record that comes next. */
 VS_MUST_CHECK int vs_measure_retained_add_boundary(struct vs_measure_retained *measure,

@@ -24,6 +24,40 @@ struct vs_measure_sites {
 void vs_measure_sites_init(struct vs_measure_sites *measure);
 void vs_measure_sites_fini(struct vs_measure_sites *measure);
 
+/* Room for all accounts of the replay. -VS_ERR_NO_MEMORY. */
+VS_MUST_CHECK int vs_measure_sites_make_room(struct vs_measure_sites *measure,
+					     const struct vs_replay *replay);
+
+/* The observer's own, for those who feed several measures: an item was charged. */
+static inline int vs_measure_sites_note(struct vs_measure_sites *measure,
+					const struct vs_replay *replay, const struct vs_item *item,
+					enum vs_change_cause cause)
+{
+	struct vs_site_totals *totals;
+	int err = 0;
+
+	if (__builtin_expect(item->account->index >= measure->accounts_capacity, 0))
+		err = vs_measure_sites_make_room(measure, replay);
+	if (err || !replay->is_in_window)
+		return err;
+	totals = &measure->accounts[item->account->index];
+	if (item->account->live_bytes > totals->peak_bytes)
+		totals->peak_bytes = item->account->live_bytes;
+	/* A free had failed: it was counted when it was allocated. */
+	if (cause == VS_CAUSE_RESTORED)
+		return 0;
+	if (!totals->nr_allocs || item->size < totals->min_size)
+		totals->min_size = item->size;
+	if (item->size > totals->max_size)
+		totals->max_size = item->size;
+	if (!totals->nr_allocs)
+		totals->first_ns = replay->now_ns;
+	totals->last_ns = replay->now_ns;
+	totals->nr_allocs++;
+	totals->bytes_allocated += item->size;
+	return 0;
+}
+
 /* Never NULL. */
 const struct vs_site_totals *vs_measure_sites_get(const struct vs_measure_sites *measure,
 						  const struct vs_account *account);

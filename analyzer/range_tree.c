@@ -3,16 +3,12 @@
 #include <assert.h>
 #include <stdbool.h>
 
-static int get_height(const struct vs_range *range)
+/* Numbers without any pattern, the same ones every time: addresses have patterns. */
+static uint32_t get_priority(uint64_t base)
 {
-	return range ? range->height : 0;
-}
-
-static void update(struct vs_range *range)
-{
-	int left = get_height(range->child[0]), right = get_height(range->child[1]);
-
-	range->height = 1 + (left > right ? left : right);
+	base = (base ^ base >> 30) * 0xbf58476d1ce4e5b9; /* as splitmix64 ends */
+	base = (base ^ base >> 27) * 0x94d049bb133111eb;
+	return (uint32_t)(base >> 32);
 }
 
 /* What hangs where `old` hung, below parent, from now on. */
@@ -28,7 +24,7 @@ static void replace(struct vs_range_tree *tree, struct vs_range *parent, const s
 }
 
 /* The child on `side` goes up. */
-static struct vs_range *rotate(struct vs_range_tree *tree, struct vs_range *range, int side)
+static void rotate(struct vs_range_tree *tree, struct vs_range *range, int side)
 {
 	struct vs_range *top = range->child[side], *inner = top->child[!side];
 
@@ -38,29 +34,6 @@ static struct vs_range *rotate(struct vs_range_tree *tree, struct vs_range *rang
 		inner->parent = range;
 	top->child[!side] = range;
 	range->parent = top;
-	update(range);
-	update(top);
-	return top;
-}
-
-/* From a range whose children have changed up to where nothing changes any more. */
-static void balance(struct vs_range_tree *tree, struct vs_range *range)
-{
-	while (range) {
-		int left = get_height(range->child[0]), right = get_height(range->child[1]);
-		int before = range->height, side = right > left;
-		struct vs_range *heavy = range->child[side];
-
-		range->height = 1 + (side ? right : left);
-		if (right - left > 1 || left - right > 1) {
-			if (get_height(heavy->child[!side]) > get_height(heavy->child[side]))
-				rotate(tree, heavy, !side);
-			range = rotate(tree, range, side);
-		}
-		if (range->height == before)
-			break;
-		range = range->parent;
-	}
 }
 
 /* Between two neighbours, of which one may be missing: below the one that has room there. */
@@ -72,7 +45,7 @@ static void attach(struct vs_range_tree *tree, struct vs_range *range, struct vs
 
 	assert(range->size && range->base + range->size > range->base);
 	range->child[0] = range->child[1] = NULL;
-	range->height = 1;
+	range->priority = get_priority(range->base);
 	range->parent = parent;
 	range->before = before;
 	range->next = next;
@@ -86,7 +59,8 @@ static void attach(struct vs_range_tree *tree, struct vs_range *range, struct vs
 		return;
 	}
 	parent->child[!is_left] = range;
-	balance(tree, parent);
+	while ((parent = range->parent) && parent->priority < range->priority)
+		rotate(tree, parent, parent->child[1] == range);
 }
 
 void vs_range_tree_insert_before(struct vs_range_tree *tree, struct vs_range *range,
@@ -104,29 +78,15 @@ void vs_range_tree_insert(struct vs_range_tree *tree, struct vs_range *range)
 
 void vs_range_tree_remove(struct vs_range_tree *tree, struct vs_range *range)
 {
-	struct vs_range *next = range->next, *from = range->parent;
-
-	if (range->child[0] && range->child[1]) {
-		/* The next one has no left child, and takes its place. */
-		from = next->parent == range ? next : next->parent;
-		if (next->parent != range) {
-			replace(tree, next->parent, next, next->child[1]);
-			next->child[1] = range->child[1];
-			next->child[1]->parent = next;
-		}
-		next->child[0] = range->child[0];
-		next->child[0]->parent = next;
-		next->height = range->height;
-		replace(tree, range->parent, range, next);
-	} else {
-		replace(tree, range->parent, range, range->child[!range->child[0]]);
-	}
+	/* Down, until there is at most one below it. */
+	while (range->child[0] && range->child[1])
+		rotate(tree, range, range->child[1]->priority > range->child[0]->priority);
+	replace(tree, range->parent, range, range->child[!range->child[0]]);
 	if (range->before)
 		range->before->next = range->next;
 	if (range->next)
 		range->next->before = range->before;
 	tree->nr_ranges--;
-	balance(tree, from);
 }
 
 /* The last range that starts at the address or below it. */

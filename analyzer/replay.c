@@ -97,6 +97,10 @@ void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observ
 			listen(&replay->on_record[i], observer);
 	if (observer->before_record)
 		listen(&replay->before_record, observer);
+	if (observer->on_block)
+		listen(&replay->on_block, observer);
+	else
+		replay->has_no_blocks |= observer->on_change || observer->on_record;
 }
 
 void vs_replay_mute(struct vs_replay *replay)
@@ -105,6 +109,8 @@ void vs_replay_mute(struct vs_replay *replay)
 	memset(replay->on_change, 0, sizeof(replay->on_change));
 	memset(replay->on_record, 0, sizeof(replay->on_record));
 	replay->before_record.nr = 0;
+	replay->on_block.nr = 0;
+	replay->has_no_blocks = false;
 }
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
@@ -759,9 +765,15 @@ int vs_replay_add(struct vs_replay *replay, const struct vs_record *record)
 	uint32_t type = record->type < VS_NR_RECORDS ? record->type : VS_NR_RECORDS - 1;
 	const struct vs_listeners *listeners = &replay->on_record[type];
 	uint32_t i;
-	int err;
+	int err = 0;
 
 	replay->counters.nr_records++;
+	if (record->type == VS_RECORD_BLOCK_ALLOC)
+		err = vs_replay_plain_alloc(replay, record);
+	else if (record->type == VS_RECORD_BLOCK_FREE)
+		err = vs_replay_plain_free(replay, record);
+	if (err)
+		return err < 0 ? err : 0;
 	err = vs_replay_is_event(record) ? add_event(replay, record) : define(replay, record);
 	for (i = 0; i < listeners->nr && !err; i++)
 		err = listeners->observers[i]->on_record(listeners->observers[i], replay, record);
@@ -773,6 +785,7 @@ void vs_replay_expect(const struct vs_replay *replay, const struct vs_record *re
 	if (record->type == VS_RECORD_BLOCK_ALLOC) {
 		vs_id_map_fetch(&replay->definitions.stacks, record->block_alloc.stack);
 		vs_id_map_fetch(&replay->blocks_at, record->block_alloc.address);
+		__builtin_prefetch(vs_replay_items_get_gap(replay, record->block_alloc.address));
 	} else if (record->type == VS_RECORD_BLOCK_FREE) {
 		vs_id_map_fetch(&replay->blocks_at, record->block_free.address);
 	} else if (record->type == VS_RECORD_ALLOC) {
@@ -783,32 +796,68 @@ void vs_replay_expect(const struct vs_replay *replay, const struct vs_record *re
 	}
 }
 
-static void fetch_item(const struct vs_id_map *map, uint64_t address)
+static struct vs_item *fetch_item(const struct vs_id_map *map, uint64_t address)
 {
-	const char *item = vs_id_map_get(map, address);
+	struct vs_item *item = vs_id_map_get(map, address);
 
 	/* Its range, and what it counts. */
 	if (item) {
 		__builtin_prefetch(item);
-		__builtin_prefetch(item + 64);
-		__builtin_prefetch(item + 128);
+		__builtin_prefetch((const char *)item + 64);
+		__builtin_prefetch((const char *)item + 128);
 	}
+	return item;
 }
 
-void vs_replay_expect_soon(const struct vs_replay *replay, const struct vs_record *record)
+struct vs_item *vs_replay_expect_soon(const struct vs_replay *replay,
+				      const struct vs_record *record)
 {
-	uint32_t stack = VS_NO_ID;
+	uint32_t stack;
 
-	if (record->type == VS_RECORD_BLOCK_FREE)
-		fetch_item(&replay->blocks_at, record->block_free.address);
-	else if (record->type == VS_RECORD_FREE)
+	switch (record->type) {
+	case VS_RECORD_BLOCK_FREE:
+		return fetch_item(&replay->blocks_at, record->block_free.address);
+	case VS_RECORD_FREE:
 		fetch_item(&replay->regions_at, record->free.address);
-	else if (record->type == VS_RECORD_BLOCK_ALLOC)
+		return NULL;
+	case VS_RECORD_BLOCK_ALLOC:
 		stack = record->block_alloc.stack;
-	else if (record->type == VS_RECORD_ALLOC)
+		break;
+	case VS_RECORD_ALLOC:
 		stack = record->alloc.stack;
-	if (stack != VS_NO_ID)
-		__builtin_prefetch(vs_definitions_get_site(&replay->definitions, stack));
+		break;
+	default:
+		return NULL;
+	}
+	__builtin_prefetch(vs_definitions_get_site(&replay->definitions, stack));
+	return NULL;
+}
+
+/* The account, and what is beside it. */
+static void fetch_around(const struct vs_account *account, const struct vs_range *before,
+			 const struct vs_range *next)
+{
+	__builtin_prefetch(account);
+	__builtin_prefetch(before);
+	__builtin_prefetch(next);
+}
+
+void vs_replay_expect_now(const struct vs_replay *replay, const struct vs_record *record,
+			  const struct vs_item *hint)
+{
+	const struct vs_replay_gap *gap;
+	const struct vs_site *site;
+
+	if (replay->blocks_at.nr_used < VS_REPLAY_MANY)
+		return;
+	if (hint) {
+		fetch_around(hint->account, hint->range.before, hint->range.next);
+		__builtin_prefetch(hint->range.parent);
+	} else if (record->type == VS_RECORD_BLOCK_ALLOC) {
+		gap = vs_replay_items_get_gap(replay, record->block_alloc.address);
+		site = vs_definitions_get_site(&replay->definitions, record->block_alloc.stack);
+		fetch_around(site->account, gap->before, gap->next);
+	}
 }
 
 int vs_replay_end(struct vs_replay *replay)

@@ -212,6 +212,15 @@ struct vs_observer {
 	/* After the record was applied. Definitions, too. */
 	int (*on_record)(struct vs_observer *self, const struct vs_replay *replay,
 			 const struct vs_record *record);
+	/*
+	 * A record that did nothing but give or take back one block of a pool, which was not there
+	 * before, overlaps nothing and is charged: what most records are. Called after it, instead
+	 * of on_change for BORN and CHARGED or DISCHARGED and DYING, and of on_record. A block that
+	 * went is no longer in its tree, nor charged, but still knows where and what it was. All
+	 * observers have it, or none is called for it.
+	 */
+	int (*on_block)(struct vs_observer *self, const struct vs_replay *replay,
+			struct vs_item *block, const struct vs_record *record);
 	/* Before an event is applied; now_ns is still that of the one before. */
 	int (*before_record)(struct vs_observer *self, const struct vs_replay *replay,
 			     const struct vs_record *record);
@@ -252,6 +261,7 @@ struct vs_replay_gap {
 	uint64_t base;
 	struct vs_range *before;
 	struct vs_range *next;
+	struct vs_item *parent;
 };
 #define VS_REPLAY_GAPS 2048 /* a power of two */
 
@@ -283,6 +293,8 @@ struct vs_replay {
 	struct vs_item *spare_items; /* by next_held */
 	struct vs_replay_gap *gaps;  /* VS_REPLAY_GAPS of them, by their bases */
 	struct vs_item *last_parent; /* in regions: where the latest block was placed, or NULL */
+	struct vs_replay_pool *last_pool; /* that was asked for last, or NULL */
+	struct vs_item *hint; /* what the next BLOCK_FREE may be about; gone, perhaps; NULL */
 	struct vs_replay_thread *last_thread; /* of the latest event, or NULL */
 	struct vs_id_map threads;             /* struct vs_replay_thread */
 	uint64_t last_id;
@@ -308,6 +320,8 @@ struct vs_replay {
 	struct vs_listeners on_change[VS_NR_CHANGES]; /* the same, by what they want to hear */
 	struct vs_listeners on_record[VS_NR_RECORDS]; /* types that are not known: the last */
 	struct vs_listeners before_record;
+	struct vs_listeners on_block;
+	bool has_no_blocks; /* an observer has no on_block, and would miss something */
 	const struct vs_adoption *adopted; /* what an earlier pass found out, or an index knows */
 	struct vs_adoption *adopting;      /* what this one finds out */
 	struct vs_adoption *expected;      /* with `adopting`: what was foreseen (foresight.h) */
@@ -329,10 +343,19 @@ void vs_replay_mute(struct vs_replay *replay);
 
 VS_MUST_CHECK int vs_replay_add(struct vs_replay *replay, const struct vs_record *record);
 
-/* A record that comes soon, after about eight others and after about four: has the processor fetch
- * what it will be about. Changes nothing. */
+/*
+ * A record that comes soon, after a dozen others, after eight and after four: has the processor
+ * fetch what it will be about, one thing after the other as they lead to each other. Changes
+ * nothing. The second returns replay->hint for that time, which the third is given.
+ */
 void vs_replay_expect(const struct vs_replay *replay, const struct vs_record *record);
-void vs_replay_expect_soon(const struct vs_replay *replay, const struct vs_record *record);
+struct vs_item *vs_replay_expect_soon(const struct vs_replay *replay,
+				      const struct vs_record *record);
+void vs_replay_expect_now(const struct vs_replay *replay, const struct vs_record *record,
+			  const struct vs_item *hint);
+
+/* Below so many blocks all of it is near anyway. */
+#define VS_REPLAY_MANY 4096
 
 /* No record follows: observers get on_end. What is alive stays as it is. */
 VS_MUST_CHECK int vs_replay_end(struct vs_replay *replay);

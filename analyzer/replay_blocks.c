@@ -4,6 +4,19 @@
 /* How deep pools may stand in each other: far more than anybody does. */
 #define MAX_DEPTH 16
 
+/* Most are about the same pool as the one before. */
+static inline struct vs_replay_pool *get_pool(struct vs_replay *replay, uint32_t id)
+{
+	struct vs_replay_pool *pool = replay->last_pool;
+
+	if (pool && pool->id == id)
+		return pool;
+	pool = vs_replay_get_pool(replay, id);
+	if (pool)
+		replay->last_pool = pool;
+	return pool;
+}
+
 static bool holds(const struct vs_item *item, uint64_t base, uint64_t end)
 {
 	return item->range.base <= base && vs_range_end(&item->range) >= end;
@@ -14,25 +27,57 @@ static bool is_orphan(const struct vs_item *item)
 	return vs_replay_is_pool_block(item) && !item->parent;
 }
 
+/* How far from where they were the neighbours are looked for. */
+#define MOST_STEPS 8
+
+/* From a block of the item below base, upwards. False: not so near. */
+static bool go_up(struct vs_range *below, uint64_t base, struct vs_range **next)
+{
+	int i;
+
+	*next = below;
+	for (i = 0; i < MOST_STEPS; i++) {
+		*next = (*next)->next;
+		if (!*next || vs_range_end(*next) > base)
+			return true;
+	}
+	return false;
+}
+
+/* From a block of the item above base, downwards. */
+static bool go_down(struct vs_range *above, uint64_t base, struct vs_range **next)
+{
+	int i;
+
+	*next = above;
+	for (i = 0; i < MOST_STEPS; i++) {
+		struct vs_range *before = (*next)->before;
+
+		if (!before || vs_range_end(before) <= base)
+			return true;
+		*next = before;
+	}
+	return false;
+}
+
 /*
- * The first block of an item that ends behind base, or NULL. Where one went its neighbours are
- * known, if those are still there: one below base and one above it, with nothing between them. (An
- * item that is alive in this tree says so by its parent; one that went has none.)
+ * Where a block went its neighbours are known, or something near. (An item that is alive in this
+ * tree says so by its parent; one that went has none.)
  */
-static struct vs_range *find_next(const struct vs_replay *replay, const struct vs_item *item,
-				  uint64_t base)
+struct vs_range *vs_replay_blocks_find_next(const struct vs_replay *replay,
+					    const struct vs_item *item, uint64_t base)
 {
 	const struct vs_replay_gap *gap = vs_replay_items_get_gap(replay, base);
-	struct vs_range *next = gap->next, *before = gap->before;
+	struct vs_range *above = gap->next, *below = gap->before, *next;
 
-	if (gap->base != base)
-		return vs_range_tree_find_from(&item->blocks, base);
-	if (next && vs_replay_items_of(next)->parent == item && next->base > base &&
-	    (!next->before || vs_range_end(next->before) <= base))
-		return next;
-	if (before && vs_replay_items_of(before)->parent == item && vs_range_end(before) <= base &&
-	    (!before->next || before->next->base > base))
-		return before->next;
+	if (gap->base == base) {
+		if (above && vs_replay_items_of(above)->parent == item && above->base > base &&
+		    go_down(above, base, &next))
+			return next;
+		if (below && vs_replay_items_of(below)->parent == item &&
+		    vs_range_end(below) <= base && go_up(below, base, &next))
+			return next;
+	}
 	return vs_range_tree_find_from(&item->blocks, base);
 }
 
@@ -59,7 +104,7 @@ static struct vs_item *find_parent(struct vs_replay *replay, uint32_t pool, uint
 		parent = item;
 		if (!depth)
 			replay->last_parent = item;
-		*next = range = find_next(replay, item, base);
+		*next = range = vs_replay_blocks_find_next(replay, item, base);
 		item = range && range->base <= base ? vs_replay_items_of(range) : NULL;
 	}
 	return parent;
@@ -119,7 +164,7 @@ static int clear_orphans(struct vs_replay *replay, struct vs_birth *birth, uint6
 int vs_replay_blocks_alloc(struct vs_replay *replay, struct vs_replay_thread *thread,
 			   const struct vs_block_alloc *alloc)
 {
-	struct vs_replay_pool *pool = vs_replay_get_pool(replay, alloc->pool);
+	struct vs_replay_pool *pool = get_pool(replay, alloc->pool);
 	uint64_t base = alloc->address, size = alloc->size, end;
 	struct vs_item *block;
 	struct vs_birth birth;
@@ -204,9 +249,11 @@ void vs_replay_blocks_explain(struct vs_replay *replay, struct vs_replay_thread 
 
 int vs_replay_blocks_free(struct vs_replay *replay, const struct vs_block_free *record)
 {
-	struct vs_replay_pool *pool = vs_replay_get_pool(replay, record->pool);
-	struct vs_item *block = find_block(replay, record->pool, record->address);
+	struct vs_replay_pool *pool = get_pool(replay, record->pool);
+	struct vs_item *block = replay->hint;
 
+	if (!vs_replay_blocks_is_at(block, record->pool, record->address))
+		block = find_block(replay, record->pool, record->address);
 	if (!pool || !record->address)
 		return 0;
 	if (block)

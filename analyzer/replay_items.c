@@ -358,7 +358,7 @@ static void displace(struct vs_replay *replay, struct vs_item *item)
 		replay->last_parent = NULL;
 	if (item->parent)
 		*vs_replay_items_get_gap(replay, item->range.base) = (struct vs_replay_gap){
-			item->range.base, item->range.before, item->range.next};
+			item->range.base, item->range.before, item->range.next, item->parent};
 	vs_range_tree_remove(get_tree(replay, item), &item->range);
 }
 
@@ -380,17 +380,31 @@ uint64_t vs_replay_items_get_extent(uint64_t base, uint64_t size)
 	return size > UINT64_MAX - base ? UINT64_MAX - base : size;
 }
 
+/* Nearly always the one that the site had the last time. */
+static inline int find_account(struct vs_replay *replay, const struct vs_birth *birth,
+			       struct vs_account **account)
+{
+	struct vs_site *site = vs_definitions_get_site(&replay->definitions, birth->stack);
+	enum vs_domain domain = vs_replay_get_domain(birth->kind);
+	int err;
+
+	*account = site->account;
+	if (*account && (*account)->device == birth->device && (*account)->domain == domain)
+		return 0;
+	err = vs_replay_items_get_account(replay, birth->device, domain, site, account);
+	if (!err)
+		site->account = *account;
+	return err;
+}
+
 int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,
 			 struct vs_item **out)
 {
 	struct vs_item *item;
-	enum vs_domain domain = vs_replay_get_domain(birth->kind);
 	struct vs_account *account;
 	int err;
 
-	err = vs_replay_items_get_account(
-		replay, birth->device, domain,
-		vs_definitions_get_site(&replay->definitions, birth->stack), &account);
+	err = find_account(replay, birth, &account);
 	if (err)
 		return err;
 	if (account->api == VS_NO_ID)
@@ -429,10 +443,13 @@ int vs_replay_items_adopt(struct vs_replay *replay, struct vs_item *item,
 {
 	int err;
 
-	if (item->reservation)
-		return vs_replay_vmm_adopt(replay, item->reservation, pool);
 	if (item->is_noted)
 		return 0;
+	if (item->reservation) {
+		err = vs_replay_vmm_adopt(replay, item->reservation, pool);
+		item->is_noted = item->owner && !err;
+		return err;
+	}
 	err = vs_replay_note_adopter(replay, item->id, pool);
 	item->is_noted = item->owner && !err;
 	if (err || item->owner)
