@@ -434,7 +434,7 @@ static int on_block(struct vs_observer *observer, const struct vs_replay *replay
 		    struct vs_item *block, const struct vs_record *record)
 {
 	(void)block;
-	if (record->type != VS_RECORD_BLOCK_ALLOC)
+	if (!vs_replay_is_birth(record))
 		return 0;
 	return on_record(observer, replay, record);
 }

@@ -39,7 +39,7 @@ static int on_block(struct vs_observer *observer, const struct vs_replay *replay
 {
 	struct vs_measure_basic *measure = measure_of(observer);
 	const struct vs_account *account = block->account;
-	bool is_birth = record->type == VS_RECORD_BLOCK_ALLOC;
+	bool is_birth = vs_replay_is_birth(record);
 	int err = vs_measure_counts_note_block(measure->counts, replay, block, is_birth);
 
 	if (!err)

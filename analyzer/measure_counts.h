@@ -50,12 +50,15 @@ static inline int vs_measure_counts_note_block(struct vs_measure_counts *measure
 	struct vs_counts *counts;
 	int err;
 
-	if (__builtin_expect(block->pool->index >= measure->pools_capacity, 0)) {
+	if (__builtin_expect(block->device->index >= measure->devices_capacity ||
+				     (block->pool && block->pool->index >= measure->pools_capacity),
+			     0)) {
 		err = vs_measure_counts_make_room(measure, replay);
 		if (err)
 			return err;
 	}
-	counts = &measure->pools[block->pool->index];
+	counts = block->pool ? &measure->pools[block->pool->index]
+			     : &measure->devices[block->device->index].kinds[block->kind];
 	if (!is_birth) {
 		counts->frees++;
 		counts->live_at_end_count--;

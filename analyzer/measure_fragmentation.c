@@ -154,13 +154,14 @@ static int on_block(struct vs_observer *observer, const struct vs_replay *replay
 		    struct vs_item *block, const struct vs_record *record)
 {
 	struct vs_measure_fragmentation *measure = measure_of(observer);
-	const struct vs_replay_pool *pool = block->parent->owner;
-	bool is_birth = record->type == VS_RECORD_BLOCK_ALLOC;
-	struct beside beside = get_beside(block, block->parent->blocks.nr_ranges == is_birth);
+	const struct vs_replay_pool *pool = block->parent ? block->parent->owner : NULL;
+	bool is_birth = vs_replay_is_birth(record);
+	struct beside beside;
 	int err = 0;
 
 	if (!pool)
 		return 0;
+	beside = get_beside(block, block->parent->blocks.nr_ranges == is_birth);
 	if (pool->index >= measure->pools_capacity ||
 	    pool->device->index >= measure->devices_capacity)
 		err = make_room(measure, replay);

@@ -259,7 +259,7 @@ int vs_measure_peaks_follow_block(struct vs_measure_peaks *measure, const struct
 
 	if (!err)
 		err = follow_device(measure, replay, block->device, record->thread);
-	if (err || record->type != VS_RECORD_BLOCK_ALLOC)
+	if (err || !vs_replay_is_birth(record) || !block->pool)
 		return err;
 	err = VS_GROW(measure->pools, measure->pools_capacity, replay->nr_pools);
 	if (!err)

@@ -146,6 +146,9 @@ int vs_measure_retained_make_room(struct vs_measure_retained *measure,
 static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {
+	/* Some forward all changes. */
+	if (change->type != VS_CHANGE_CHARGED && change->type != VS_CHANGE_DISCHARGED)
+		return 0;
 	return vs_measure_retained_note(measure_of(observer), replay, change->item,
 					change->type == VS_CHANGE_CHARGED);
 }

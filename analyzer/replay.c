@@ -765,13 +765,10 @@ int vs_replay_add(struct vs_replay *replay, const struct vs_record *record)
 	uint32_t type = record->type < VS_NR_RECORDS ? record->type : VS_NR_RECORDS - 1;
 	const struct vs_listeners *listeners = &replay->on_record[type];
 	uint32_t i;
-	int err = 0;
+	int err;
 
 	replay->counters.nr_records++;
-	if (record->type == VS_RECORD_BLOCK_ALLOC)
-		err = vs_replay_plain_alloc(replay, record);
-	else if (record->type == VS_RECORD_BLOCK_FREE)
-		err = vs_replay_plain_free(replay, record);
+	err = vs_replay_plain_add(replay, record);
 	if (err)
 		return err < 0 ? err : 0;
 	err = vs_replay_is_event(record) ? add_event(replay, record) : define(replay, record);
@@ -791,6 +788,7 @@ void vs_replay_expect(const struct vs_replay *replay, const struct vs_record *re
 	} else if (record->type == VS_RECORD_ALLOC) {
 		vs_id_map_fetch(&replay->definitions.stacks, record->alloc.stack);
 		vs_id_map_fetch(&replay->regions_at, record->alloc.address);
+		__builtin_prefetch(vs_replay_items_get_gap(replay, record->alloc.address));
 	} else if (record->type == VS_RECORD_FREE) {
 		vs_id_map_fetch(&replay->regions_at, record->free.address);
 	}
@@ -818,8 +816,7 @@ struct vs_item *vs_replay_expect_soon(const struct vs_replay *replay,
 	case VS_RECORD_BLOCK_FREE:
 		return fetch_item(&replay->blocks_at, record->block_free.address);
 	case VS_RECORD_FREE:
-		fetch_item(&replay->regions_at, record->free.address);
-		return NULL;
+		return fetch_item(&replay->regions_at, record->free.address);
 	case VS_RECORD_BLOCK_ALLOC:
 		stack = record->block_alloc.stack;
 		break;
@@ -833,30 +830,30 @@ struct vs_item *vs_replay_expect_soon(const struct vs_replay *replay,
 	return NULL;
 }
 
-/* The account, and what is beside it. */
-static void fetch_around(const struct vs_account *account, const struct vs_range *before,
-			 const struct vs_range *next)
+/* Where it was charged the last time, and what will be beside it. */
+static void fetch_birth(const struct vs_replay *replay, uint32_t stack, uint64_t address)
 {
-	__builtin_prefetch(account);
-	__builtin_prefetch(before);
-	__builtin_prefetch(next);
+	const struct vs_replay_gap *gap = vs_replay_items_get_gap(replay, address);
+
+	__builtin_prefetch(vs_definitions_get_site(&replay->definitions, stack)->account);
+	__builtin_prefetch(gap->before);
+	__builtin_prefetch(gap->next);
 }
 
 void vs_replay_expect_now(const struct vs_replay *replay, const struct vs_record *record,
 			  const struct vs_item *hint)
 {
-	const struct vs_replay_gap *gap;
-	const struct vs_site *site;
-
-	if (replay->blocks_at.nr_used < VS_REPLAY_MANY)
+	if (replay->blocks_at.nr_used + replay->regions_at.nr_used < VS_REPLAY_MANY)
 		return;
 	if (hint) {
-		fetch_around(hint->account, hint->range.before, hint->range.next);
+		__builtin_prefetch(hint->account);
+		__builtin_prefetch(hint->range.before);
+		__builtin_prefetch(hint->range.next);
 		__builtin_prefetch(hint->range.parent);
 	} else if (record->type == VS_RECORD_BLOCK_ALLOC) {
-		gap = vs_replay_items_get_gap(replay, record->block_alloc.address);
-		site = vs_definitions_get_site(&replay->definitions, record->block_alloc.stack);
-		fetch_around(site->account, gap->before, gap->next);
+		fetch_birth(replay, record->block_alloc.stack, record->block_alloc.address);
+	} else if (record->type == VS_RECORD_ALLOC) {
+		fetch_birth(replay, record->alloc.stack, record->alloc.address);
 	}
 }
 

@@ -213,11 +213,11 @@ struct vs_observer {
 	int (*on_record)(struct vs_observer *self, const struct vs_replay *replay,
 			 const struct vs_record *record);
 	/*
-	 * A record that did nothing but give or take back one block of a pool, which was not there
-	 * before, overlaps nothing and is charged: what most records are. Called after it, instead
-	 * of on_change for BORN and CHARGED or DISCHARGED and DYING, and of on_record. A block that
-	 * went is no longer in its tree, nor charged, but still knows where and what it was. All
-	 * observers have it, or none is called for it.
+	 * A record that did nothing but give or take back one block of a pool, or one piece of
+	 * memory that no pool divides, which overlaps nothing and is charged: what most records
+	 * are. Called after it, instead of on_change for BORN and CHARGED or DISCHARGED and DYING,
+	 * and of on_record. What went is no longer in its tree, nor charged, but still knows where
+	 * and what it was. All observers have it, or none is called for it.
 	 */
 	int (*on_block)(struct vs_observer *self, const struct vs_replay *replay,
 			struct vs_item *block, const struct vs_record *record);
@@ -263,7 +263,7 @@ struct vs_replay_gap {
 	struct vs_range *next;
 	struct vs_item *parent;
 };
-#define VS_REPLAY_GAPS 2048 /* a power of two */
+#define VS_REPLAY_GAPS 16384 /* a power of two */
 
 struct vs_replay {
 	struct vs_definitions definitions;
@@ -294,7 +294,7 @@ struct vs_replay {
 	struct vs_replay_gap *gaps;  /* VS_REPLAY_GAPS of them, by their bases */
 	struct vs_item *last_parent; /* in regions: where the latest block was placed, or NULL */
 	struct vs_replay_pool *last_pool; /* that was asked for last, or NULL */
-	struct vs_item *hint; /* what the next BLOCK_FREE may be about; gone, perhaps; NULL */
+	struct vs_item *hint;             /* what the next free may be about; gone, perhaps; NULL */
 	struct vs_replay_thread *last_thread; /* of the latest event, or NULL */
 	struct vs_id_map threads;             /* struct vs_replay_thread */
 	uint64_t last_id;
@@ -392,6 +392,12 @@ static inline enum vs_domain vs_replay_get_domain(enum vs_memory_kind kind)
 	if (kind == VS_MEMORY_PINNED || kind == VS_MEMORY_REGISTERED)
 		return VS_DOMAIN_HOST;
 	return kind == VS_MEMORY_IPC ? VS_DOMAIN_PEER : VS_DOMAIN_DEVICE;
+}
+
+/* Whether vs_observer.on_block tells of a birth, by its record. */
+static inline bool vs_replay_is_birth(const struct vs_record *record)
+{
+	return record->type == VS_RECORD_BLOCK_ALLOC || record->type == VS_RECORD_ALLOC;
 }
 
 /* Placed by a described or a framework's pool, not by the driver. */

@@ -81,6 +81,30 @@ struct vs_range *vs_replay_blocks_find_next(const struct vs_replay *replay,
 	return vs_range_tree_find_from(&item->blocks, base);
 }
 
+/* The same of all regions. What is charged and has no parent is one, but handles and arrays. */
+static bool is_region(const struct vs_range *range)
+{
+	const struct vs_item *item = (const struct vs_item *)(const void *)range;
+
+	return item->is_charged && !item->parent && item->class != VS_ITEM_HANDLE &&
+	       item->kind != VS_MEMORY_ARRAY;
+}
+
+struct vs_range *vs_replay_blocks_find_region(const struct vs_replay *replay, uint64_t base)
+{
+	const struct vs_replay_gap *gap = vs_replay_items_get_gap(replay, base);
+	struct vs_range *above = gap->next, *below = gap->before, *next;
+
+	if (gap->base == base) {
+		if (above && is_region(above) && above->base > base && go_down(above, base, &next))
+			return next;
+		if (below && is_region(below) && vs_range_end(below) <= base &&
+		    go_up(below, base, &next))
+			return next;
+	}
+	return vs_range_tree_find_from(&replay->regions, base);
+}
+
 /*
  * The innermost thing that holds [base, end) and is not a block of the same pool; *next is the
  * first of its blocks that ends behind base, or NULL.

@@ -110,11 +110,11 @@ VS_MUST_CHECK int vs_replay_vmm_adopt_at(struct vs_replay *replay, uint64_t addr
 void vs_replay_vmm_fini(struct vs_replay *replay);
 
 /*
- * replay_plain.c: BLOCK_ALLOC and BLOCK_FREE as they nearly always are (vs_observer.on_block),
- * quicker, and to the same end. 1: done; 0: it is another case, and nothing has changed.
+ * replay_plain.c: BLOCK_ALLOC, BLOCK_FREE, ALLOC and FREE as they nearly always are
+ * (vs_observer.on_block), quicker, and to the same end. 1: done; 0: it is another case, or another
+ * record, and nothing has changed.
  */
-VS_MUST_CHECK int vs_replay_plain_alloc(struct vs_replay *replay, const struct vs_record *record);
-VS_MUST_CHECK int vs_replay_plain_free(struct vs_replay *replay, const struct vs_record *record);
+VS_MUST_CHECK int vs_replay_plain_add(struct vs_replay *replay, const struct vs_record *record);
 
 /* replay_blocks.c */
 VS_MUST_CHECK int vs_replay_blocks_alloc(struct vs_replay *replay, struct vs_replay_thread *thread,
@@ -130,6 +130,9 @@ VS_MUST_CHECK int vs_replay_blocks_end_pool(struct vs_replay *replay, struct vs_
 /* The first block of an item that ends behind base, or NULL. */
 struct vs_range *vs_replay_blocks_find_next(const struct vs_replay *replay,
 					    const struct vs_item *item, uint64_t base);
+
+/* The first of the regions that ends behind base, or NULL. */
+struct vs_range *vs_replay_blocks_find_region(const struct vs_replay *replay, uint64_t base);
 
 /* Whether a pool's block that may be gone is the one at an address. */
 static inline bool vs_replay_blocks_is_at(const struct vs_item *hint, uint32_t pool,

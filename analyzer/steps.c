@@ -159,6 +159,15 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	return 0;
 }
 
+static int on_block(struct vs_observer *observer, const struct vs_replay *replay,
+		    struct vs_item *block, const struct vs_record *record)
+{
+	(void)replay;
+	if (!vs_replay_is_birth(record))
+		finder_of(observer)->nr_freed += block->size;
+	return 0;
+}
+
 int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks)
 {
 	int err;
@@ -166,6 +175,8 @@ int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks)
 	memset(finder, 0, sizeof(*finder));
 	finder->observer.before_record = before_record;
 	finder->observer.on_change = on_change;
+	finder->observer.changes = VS_WANTS(VS_CHANGE_DISCHARGED);
+	finder->observer.on_block = on_block;
 	finder->has_blocks = has_blocks;
 	finder->live = calloc(VS_STEPS_RING, sizeof(*finder->live));
 	finder->sorted = calloc(VS_STEPS_RING / 2, sizeof(*finder->sorted));
@@ -498,13 +509,23 @@ static double get_confidence(const struct divider *divider)
 	return confidence < MOST_SURE ? confidence : MOST_SURE;
 }
 
+static int forward_block(struct vs_observer *observer, const struct vs_replay *replay,
+			 struct vs_item *block, const struct vs_record *record)
+{
+	struct divider *divider = (struct divider *)(void *)observer;
+
+	return vs_measure_retained_note(divider->retained, replay, block,
+					vs_replay_is_birth(record));
+}
+
 static int measure_again(struct vs_analysis *analysis, const struct vs_steps *steps)
 {
 	struct vs_measure_retained *retained = malloc(sizeof(*retained));
-	struct divider divider = {
-		.observer = {.before_record = divide, .on_change = forward_change},
-		.steps = steps,
-		.retained = retained};
+	struct divider divider = {.observer = {.before_record = divide,
+					       .on_change = forward_change,
+					       .on_block = forward_block},
+				  .steps = steps,
+				  .retained = retained};
 	struct vs_replay *replay;
 	int err;
 
