@@ -138,6 +138,83 @@ static void test_values_are_the_live_bytes_at_each_boundary_kept(void **state)
 	script_fini(&script);
 }
 
+/* Without a pattern, and never the same twice in a row. */
+static uint64_t get_level(uint64_t account, uint64_t boundary)
+{
+	return (boundary * 7 + account * 13) % 1009 * 2 + boundary % 2 + 1;
+}
+
+static void check_levels(const struct vs_measure_retained *measure,
+			 const struct vs_account *account)
+{
+	uint64_t values[VS_RETAINED_MAX];
+
+	vs_measure_retained_get_values(measure, account, false, values);
+	for (uint32_t i = 0; i < measure->nr_boundaries; i++)
+		assert_int_equal(values[i],
+				 get_level(account->index, measure->boundaries[i].number));
+}
+
+static void test_many_sites_that_always_change_keep_fewer_boundaries(void **state)
+{
+	enum {
+		NR_ACCOUNTS = 4000,
+		NR_BOUNDARIES = 700
+	};
+	struct vs_measure_retained *measure = calloc(1, sizeof(*measure));
+	struct vs_account *accounts = calloc(NR_ACCOUNTS, sizeof(*accounts));
+	struct vs_account **pointers = calloc(NR_ACCOUNTS, sizeof(*pointers));
+	static struct vs_replay replay;
+	struct vs_item item = {.size = 0};
+
+	(void)state;
+	assert_true(measure && accounts && pointers);
+	replay.accounts = pointers;
+	replay.nr_accounts = NR_ACCOUNTS;
+	vs_measure_retained_init(measure, VS_BOUNDARY_DERIVED, 0, 0);
+	for (uint64_t boundary = 0; boundary < NR_BOUNDARIES; boundary++) {
+		for (uint32_t i = 0; i < NR_ACCOUNTS; i++) {
+			accounts[i].index = i;
+			accounts[i].live_bytes = get_level(i, boundary);
+			pointers[i] = item.account = &accounts[i];
+			assert_int_equal(vs_measure_retained_note(measure, &replay, &item, true),
+					 0);
+		}
+		assert_int_equal(vs_measure_retained_add_boundary(measure, &replay, boundary), 0);
+		/* What one boundary adds may go beyond it. */
+		assert_true(measure->nr_levels <= VS_RETAINED_LEVELS + 4 * NR_ACCOUNTS);
+	}
+	assert_true(measure->nr_boundaries >= VS_RETAINED_LEAST);
+	assert_true(measure->stride > 2); /* 2 is enough for so many boundaries of few sites */
+	for (uint32_t i = 0; i < NR_ACCOUNTS; i++)
+		check_levels(measure, &accounts[i]);
+	vs_measure_retained_fini(measure);
+	free(measure);
+	free(accounts);
+	free(pointers);
+}
+
+static void test_levels_that_no_card_has_are_cut(void **state)
+{
+	struct vs_measure_retained *measure = calloc(1, sizeof(*measure));
+	struct vs_account account = {.live_bytes = UINT64_MAX}, *pointer = &account;
+	static struct vs_replay replay;
+	struct vs_item item = {.account = &account};
+	uint64_t value;
+
+	(void)state;
+	assert_non_null(measure);
+	replay.accounts = &pointer;
+	replay.nr_accounts = 1;
+	vs_measure_retained_init(measure, VS_BOUNDARY_DERIVED, 0, 0);
+	assert_int_equal(vs_measure_retained_note(measure, &replay, &item, true), 0);
+	assert_int_equal(vs_measure_retained_add_boundary(measure, &replay, 0), 0);
+	vs_measure_retained_get_values(measure, &account, false, &value);
+	assert_int_equal(value, VS_LEVEL_MOST);
+	vs_measure_retained_fini(measure);
+	free(measure);
+}
+
 static void test_account_that_never_changed_has_values_of_zero(void **state)
 {
 	const struct vs_account account = {.index = 1000};
@@ -368,6 +445,8 @@ int main(void)
 		cmocka_unit_test(test_retained_names_the_site_that_keeps_a_block_a_step),
 		cmocka_unit_test(test_long_runs_keep_a_bounded_number_of_boundaries),
 		cmocka_unit_test(test_values_are_the_live_bytes_at_each_boundary_kept),
+		cmocka_unit_test(test_many_sites_that_always_change_keep_fewer_boundaries),
+		cmocka_unit_test(test_levels_that_no_card_has_are_cut),
 		cmocka_unit_test(test_account_that_never_changed_has_values_of_zero),
 		cmocka_unit_test(test_without_steps_the_ends_of_outer_phases_are_boundaries),
 		cmocka_unit_test(test_without_phases_equal_intervals_are_boundaries),

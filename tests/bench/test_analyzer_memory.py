@@ -1,0 +1,49 @@
+"""Memory of the analyzer grows with what is alive and with sites, never with events.
+
+usage: test_analyzer_memory.py VRAMSCOPE MAKE_BENCH_TRACE
+
+Each command reads a trace of a million events and one of four million, with the same number of
+blocks alive and of sites. The largest resident memory of its process may differ by 2 MiB: snapshots
+in the index are kept while it is written, and allocators differ a little. A single byte kept for each
+event would be 3 MB.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+VRAMSCOPE, MAKE_TRACE = sys.argv[1:3]
+MILLION = 1_000_000
+LIVE, SITES = 20_000, 64
+MOST_KIB = 2048
+COMMANDS = (("peak", "--no-index"), ("retained", "--no-index"), ("sites", "--no-index"),
+            ("frag", "--no-index"), ("why", "--no-index"), ("report",))
+
+
+def get_peak_kib(arguments):
+    """The largest resident memory of a child."""
+    child = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise RuntimeError(f"{arguments} ended with {child.returncode}")
+    return usage.ru_maxrss
+
+
+class AnalyzerMemory(unittest.TestCase):
+    def test_four_million_events_take_no_more_than_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            traces = []
+            for nr_events in (MILLION, 4 * MILLION):
+                traces.append(os.path.join(folder, f"{nr_events}.vscope"))
+                subprocess.run((MAKE_TRACE, traces[-1], str(nr_events), str(LIVE), str(SITES)),
+                               check=True, stdout=subprocess.DEVNULL)
+            for command in COMMANDS:
+                one, four = (get_peak_kib((VRAMSCOPE, *command, trace)) for trace in traces)
+                with self.subTest(command=command, one=one, four=four):
+                    self.assertLess(four, one + MOST_KIB)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
