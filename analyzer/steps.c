@@ -61,7 +61,7 @@ bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *recor
 
 static int init_sequence(struct vs_steps_sequence *sequence)
 {
-	sequence->keys = calloc(VS_STEPS_RING, sizeof(*sequence->keys));
+	sequence->keys = calloc(VS_STEPS_RING + VS_STEPS_GROUP, sizeof(*sequence->keys));
 	sequence->votes = calloc(VS_STEPS_RING, sizeof(*sequence->votes));
 	sequence->latest = calloc(NR_LATEST, sizeof(*sequence->latest));
 	return sequence->keys && sequence->votes && sequence->latest ? 0 : -VS_ERR_NO_MEMORY;
@@ -102,6 +102,7 @@ static void choose_lags(struct vs_steps_sequence *sequence, uint64_t nr_requests
 	}
 	memset(sequence->nr_equal, 0, sizeof(sequence->nr_equal));
 	sequence->chosen_at = nr_requests;
+	sequence->counted_to = nr_requests;
 }
 
 static uint32_t get_key(const struct vs_steps_sequence *sequence, uint64_t number)
@@ -109,21 +110,54 @@ static uint32_t get_key(const struct vs_steps_sequence *sequence, uint64_t numbe
 	return sequence->keys[number % VS_STEPS_RING];
 }
 
+/* A group: the compiler makes a few instructions of it. */
+static uint32_t count_equal_keys(const uint32_t *a, const uint32_t *b)
+{
+	uint32_t nr_equal = 0;
+
+	for (int i = 0; i < VS_STEPS_GROUP; i++)
+		nr_equal += a[i] == b[i];
+	return nr_equal;
+}
+
+/* Requests of a group, up to `to`, against those before them. Groups do not go around the ring. */
+static void compare_keys(struct vs_steps_sequence *sequence, uint64_t to)
+{
+	uint64_t from = sequence->counted_to, number;
+	size_t i;
+
+	for (i = 0; i < sequence->nr_lags; i++) {
+		uint32_t lag = sequence->lags[i];
+
+		if (to - from == VS_STEPS_GROUP && from >= lag) {
+			sequence->nr_equal[i] += count_equal_keys(
+				&sequence->keys[from % VS_STEPS_RING],
+				&sequence->keys[(from - lag) % VS_STEPS_RING]);
+			continue;
+		}
+		for (number = from > lag ? from : lag; number < to; number++)
+			sequence->nr_equal[i] +=
+				get_key(sequence, number) == get_key(sequence, number - lag);
+	}
+	sequence->counted_to = to;
+}
+
 /* number: of this request, from 0. */
 static void add_request(struct vs_steps_sequence *sequence, uint32_t key, uint64_t number)
 {
 	uint64_t *latest = &sequence->latest[key % NR_LATEST];
-	size_t i;
+	uint64_t place = number % VS_STEPS_RING;
 
-	sequence->keys[number % VS_STEPS_RING] = key;
+	sequence->keys[place] = key;
+	if (place < VS_STEPS_GROUP)
+		sequence->keys[VS_STEPS_RING + place] = key;
 	/* Keys that share a place take turns there: no vote, where the key is another. */
 	if (*latest && number - (*latest - 1) < VS_STEPS_RING &&
 	    get_key(sequence, *latest - 1) == key)
 		sequence->votes[number - (*latest - 1)]++;
 	*latest = number + 1;
-	for (i = 0; i < sequence->nr_lags; i++)
-		sequence->nr_equal[i] += number >= sequence->lags[i] &&
-					 get_key(sequence, number - sequence->lags[i]) == key;
+	if (place % VS_STEPS_GROUP == VS_STEPS_GROUP - 1)
+		compare_keys(sequence, number + 1);
 	/* Again at each doubling: what was said in the second half counts. */
 	if (number >= 15 && !((number + 1) & number))
 		choose_lags(sequence, number + 1);
@@ -219,12 +253,12 @@ static double get_share(const struct vs_steps_sequence *sequence, uint64_t nr_re
 }
 
 /* The shortest lag that is nearly the best; its share of equal requests, or 0. */
-static double find_lag(const struct vs_steps_sequence *sequence, uint64_t nr_requests,
-		       uint32_t *lag)
+static double find_lag(struct vs_steps_sequence *sequence, uint64_t nr_requests, uint32_t *lag)
 {
 	double shares[VS_STEPS_LAGS], best = 0, found = 0;
 	size_t i;
 
+	compare_keys(sequence, nr_requests);
 	if (nr_requests < 16)
 		return 0;
 	for (i = 0; i < sequence->nr_lags; i++) {
@@ -368,7 +402,7 @@ static size_t find_beginning(const struct vs_steps_finder *finder,
 	return most;
 }
 
-void vs_steps_finder_get(const struct vs_steps_finder *finder, struct vs_steps *steps)
+void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps)
 {
 	const struct vs_steps_sequence *sequence = &finder->sized;
 	uint32_t lag = 0, plain_lag = 0;

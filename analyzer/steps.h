@@ -12,16 +12,18 @@
  */
 #define VS_STEPS_RING  (1u << 17) /* the longest step is a quarter of it */
 #define VS_STEPS_LAGS  32
+#define VS_STEPS_GROUP 64 /* requests that are compared in one go; a part of the ring */
 #define VS_STEPS_LEAST 4 /* fewer repetitions prove nothing */
 
 /* One way to look at requests. */
 struct vs_steps_sequence {
-	uint32_t *keys;   /* ring: hashes of requests */
+	uint32_t *keys;   /* ring: hashes of requests; behind it the first VS_STEPS_GROUP again */
 	uint32_t *votes;  /* by lag: how often a request came again after so many */
 	uint64_t *latest; /* by a part of the hash: number of the latest such request, from 1 */
 	uint32_t lags[VS_STEPS_LAGS];
 	uint64_t nr_equal[VS_STEPS_LAGS]; /* since they were chosen */
 	uint64_t chosen_at;               /* number of requests then */
+	uint64_t counted_to;              /* so many requests are in nr_equal */
 	size_t nr_lags;
 };
 
@@ -53,7 +55,7 @@ VS_MUST_CHECK int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_
 void vs_steps_finder_fini(struct vs_steps_finder *finder);
 
 /* After the pass. */
-void vs_steps_finder_get(const struct vs_steps_finder *finder, struct vs_steps *steps);
+void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps);
 
 /* Whether a record is a request; its key. */
 bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *record, bool has_blocks,
