@@ -6,6 +6,7 @@
 #include "index_writer.h"
 #include "progress.h"
 #include "read_ahead.h"
+#include "steps.h"
 #include "totals.h"
 
 /* So many records before its turn, what a record is about is fetched; first where to look. */
@@ -329,6 +330,8 @@ static void fini_measures(struct vs_analysis *analysis)
 	vs_measure_fragmentation_fini(&analysis->fragmentation);
 	vs_measure_retained_fini(&analysis->retained);
 	vs_failures_fini(&analysis->failures);
+	vs_steps_finder_destroy(analysis->finder);
+	analysis->finder = NULL;
 	vs_replay_destroy(analysis->replay);
 	analysis->replay = NULL;
 }
@@ -336,23 +339,28 @@ static void fini_measures(struct vs_analysis *analysis)
 /* A replay that feeds all measures. */
 static int create_measuring(struct vs_analysis *analysis)
 {
-	bool wants_peaks = analysis->wants_peaks && is_whole(&analysis->window);
+	bool is_all = is_whole(&analysis->window);
 	int err = vs_replay_create(&analysis->replay);
 
+	if (!err && analysis->wants.steps && is_all &&
+	    analysis->retained.unit == VS_BOUNDARY_INTERVALS)
+		err = vs_steps_finder_create(&analysis->finder);
 	if (err)
 		return err;
 	analysis->basic = (struct vs_measure_basic){
 		.peak = &analysis->peak,
-		.peaks = wants_peaks ? &analysis->peaks : NULL,
+		.peaks = analysis->wants.peaks && is_all ? &analysis->peaks : NULL,
 		.counts = &analysis->counts,
 		.sites = &analysis->sites,
 		.retained = &analysis->retained,
 	};
 	vs_measure_basic_init(&analysis->basic);
 	vs_replay_add_observer(analysis->replay, &analysis->basic.observer);
-	if (!analysis->skips_holes)
+	if (!analysis->wants.no_holes)
 		vs_replay_add_observer(analysis->replay, &analysis->fragmentation.observer);
 	vs_replay_add_observer(analysis->replay, &analysis->failures.observer);
+	if (analysis->finder)
+		vs_replay_add_observer(analysis->replay, &analysis->finder->observer);
 	return 0;
 }
 
@@ -476,7 +484,7 @@ static int analyse(struct vs_analysis *analysis)
 	if (!index || !is_all)
 		return learn_and_measure(analysis, is_all, NULL);
 	/* What it says is for all commands. */
-	analysis->skips_holes = false;
+	analysis->wants.no_holes = false;
 	vs_index_writer_init(&writer, vs_trace_index_get_reader(index),
 			     vs_trace_index_get_path(index));
 	ret = learn_and_measure(analysis, is_all, &writer);
@@ -499,19 +507,18 @@ static void init(struct vs_analysis *analysis, const struct vs_source *source,
 int vs_analysis_init(struct vs_analysis *analysis, const struct vs_source *source,
 		     const struct vs_window *window)
 {
-	return vs_analysis_init_indexed(analysis, source, window, NULL, false, false);
+	return vs_analysis_init_indexed(analysis, source, window, NULL, &(struct vs_wants){0});
 }
 
 int vs_analysis_init_indexed(struct vs_analysis *analysis, const struct vs_source *source,
 			     const struct vs_window *window, struct vs_trace_index *index,
-			     bool skips_holes, bool wants_peaks)
+			     const struct vs_wants *wants)
 {
 	bool has_index = index && vs_trace_index_get(index);
 	int err;
 
 	init(analysis, source, window, index);
-	analysis->skips_holes = skips_holes;
-	analysis->wants_peaks = wants_peaks;
+	analysis->wants = *wants;
 	err = analyse(analysis);
 	if (err)
 		vs_analysis_fini(analysis);
@@ -519,7 +526,7 @@ int vs_analysis_init_indexed(struct vs_analysis *analysis, const struct vs_sourc
 		return err;
 	/* The index was wrong, or the trace is damaged by now. */
 	vs_trace_index_drop(index);
-	return vs_analysis_init_indexed(analysis, source, window, index, skips_holes, wants_peaks);
+	return vs_analysis_init_indexed(analysis, source, window, index, wants);
 }
 
 /* From what the index says of the end. */

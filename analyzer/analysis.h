@@ -34,6 +34,8 @@ struct vs_window {
 	uint64_t to_ns; /* what is later is not looked at */
 };
 
+struct vs_steps_finder;
+
 struct vs_analysis {
 	const struct vs_source *source;
 	struct vs_trace_index *index; /* NULL: none */
@@ -49,9 +51,9 @@ struct vs_analysis {
 	struct vs_measure_fragmentation fragmentation;
 	struct vs_failures failures;
 	uint64_t duration_ns; /* time of the last event, of the window or of all */
-	bool skips_holes;     /* `fragmentation` is not measured */
-	bool wants_peaks;     /* `peaks` is, if the window is all of the trace */
-	bool can_seek;        /* snapshots are of the same states as ours, */
+	struct vs_wants wants;
+	struct vs_steps_finder *finder; /* steps.h; NULL: nobody looked for steps */
+	bool can_seek;                  /* snapshots are of the same states as ours, */
 	uint64_t nr_known; /* after at most so many records: what is adopted later is not known */
 };
 
@@ -61,15 +63,14 @@ VS_MUST_CHECK int vs_analysis_init(struct vs_analysis *analysis, const struct vs
 
 /*
  * The same with an index, of the trace that the source reads; it outlives the analysis, too; NULL:
- * without. skips_holes: nobody asks for `fragmentation`, which stays empty unless an index is made
- * on the way. wants_peaks: somebody asks for `peaks`, which is empty all the same if the window is
- * not all of the trace.
+ *without. Who wants no holes gets no `fragmentation`, unless an index is made on the way; peaks and
+ * steps are measured on the way if the window is all of the trace, steps if there are no others.
  */
 VS_MUST_CHECK int vs_analysis_init_indexed(struct vs_analysis *analysis,
 					   const struct vs_source *source,
 					   const struct vs_window *window,
-					   struct vs_trace_index *index, bool skips_holes,
-					   bool wants_peaks);
+					   struct vs_trace_index *index,
+					   const struct vs_wants *wants);
 void vs_analysis_fini(struct vs_analysis *analysis);
 
 /*

@@ -140,7 +140,6 @@ const struct vs_command vs_cmd_peak = {
 	.takes = VS_TAKES_ANALYSIS,
 	.options = own_options,
 	.needs = VS_NEEDS_AT,
-	.skips_holes = true,
-	.wants_peaks = true,
+	.wants = {.no_holes = true, .peaks = true},
 	.run = run_peak,
 };

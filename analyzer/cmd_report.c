@@ -71,5 +71,6 @@ const struct vs_command vs_cmd_report = {
 		   "from step to step, the pools and their holes. --at names the instant of the\n"
 		   "holes and of WHERE: by default the last out-of-memory, else the reserved peak.",
 	.takes = VS_TAKES_ANALYSIS,
+	.wants = {.steps = true},
 	.run = run_report,
 };

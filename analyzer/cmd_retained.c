@@ -110,7 +110,7 @@ const struct vs_command vs_cmd_retained = {
 		"site grows if what it has alive at a boundary, and never gives back later, rises\n"
 		"from step to step up to the end. One that grew and has stopped levels off.",
 	.takes = VS_TAKES_ANALYSIS & ~(unsigned int)VS_TAKES_AT,
-	.skips_holes = true,
+	.wants = {.no_holes = true, .steps = true},
 	.options = own_options,
 	.run = run_retained,
 };

@@ -104,6 +104,6 @@ const struct vs_command vs_cmd_sites = {
 		"A site is a distinct stack. PEAK is the most it ever had alive, at its own time;\n"
 		"AT END is what was never freed.",
 	.takes = VS_TAKES_ANALYSIS & ~(unsigned int)VS_TAKES_AT,
-	.skips_holes = true,
+	.wants = {.no_holes = true},
 	.run = run_sites,
 };

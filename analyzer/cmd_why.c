@@ -109,5 +109,6 @@ const struct vs_command vs_cmd_why = {
 		   "Where nothing ran out: whether the card was nearly full, or what grows.\n"
 		   "docs/analyses.md has the rules.",
 	.takes = VS_TAKES_ANALYSIS & ~(unsigned int)VS_TAKES_AT,
+	.wants = {.steps = true},
 	.run = run_why,
 };

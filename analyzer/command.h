@@ -61,6 +61,13 @@ struct vs_option {
 	const char *text; /* one line of help; more lines after '\n' */
 };
 
+/* What it asks of an analysis, and what it does not. */
+struct vs_wants {
+	bool no_holes; /* nothing to do with fragmentation over time */
+	bool peaks;    /* all of them */
+	bool steps;    /* also those that nobody marked */
+};
+
 struct vs_command {
 	const char *name;
 	const char *summary; /* one line, no full stop */
@@ -68,8 +75,7 @@ struct vs_command {
 	const char *details; /* paragraphs below the options in the help; NULL: none */
 	unsigned int takes;  /* enum vs_takes */
 	enum vs_needs needs;
-	bool skips_holes; /* what it says has nothing to do with fragmentation over time */
-	bool wants_peaks; /* what it says has to do with all peaks */
+	struct vs_wants wants;
 	const struct vs_option *options; /* its own; NULL: none */
 	/* argv[0] is the command's name. Returns enum vs_exit (run: the status of the program). */
 	int (*run)(int argc, char **argv);

@@ -130,9 +130,9 @@ static void compare_keys(struct vs_steps_sequence *sequence, uint64_t to)
 		uint32_t lag = sequence->lags[i];
 
 		if (to - from == VS_STEPS_GROUP && from >= lag) {
-			sequence->nr_equal[i] += count_equal_keys(
-				&sequence->keys[from % VS_STEPS_RING],
-				&sequence->keys[(from - lag) % VS_STEPS_RING]);
+			sequence->nr_equal[i] +=
+				count_equal_keys(&sequence->keys[from % VS_STEPS_RING],
+						 &sequence->keys[(from - lag) % VS_STEPS_RING]);
 			continue;
 		}
 		for (number = from > lag ? from : lag; number < to; number++)
@@ -163,6 +163,40 @@ static void add_request(struct vs_steps_sequence *sequence, uint32_t key, uint64
 		choose_lags(sequence, number + 1);
 }
 
+static bool has_blocks(const struct vs_replay *replay)
+{
+	size_t i;
+
+	for (i = 0; i < replay->nr_pools; i++)
+		if (replay->pools[i]->owner != VS_POOL_DRIVER)
+			return true;
+	return false;
+}
+
+static void clear_sequence(struct vs_steps_sequence *sequence)
+{
+	struct vs_steps_sequence clear = {
+		.keys = sequence->keys, .votes = sequence->votes, .latest = sequence->latest};
+
+	memset(clear.keys, 0, (VS_STEPS_RING + VS_STEPS_GROUP) * sizeof(*clear.keys));
+	memset(clear.votes, 0, VS_STEPS_RING * sizeof(*clear.votes));
+	memset(clear.latest, 0, NR_LATEST * sizeof(*clear.latest));
+	*sequence = clear;
+}
+
+/* The first pool that has blocks: what was taken from the driver so far was no request. */
+static void learn(struct vs_steps_finder *finder, const struct vs_replay *replay)
+{
+	finder->nr_pools = replay->nr_pools;
+	if (!has_blocks(replay))
+		return;
+	finder->has_blocks = true;
+	finder->is_unsure = finder->nr_blocks;
+	clear_sequence(&finder->sized);
+	clear_sequence(&finder->plain);
+	finder->nr_requests = 0;
+}
+
 static int before_record(struct vs_observer *observer, const struct vs_replay *replay,
 			 const struct vs_record *record)
 {
@@ -171,6 +205,11 @@ static int before_record(struct vs_observer *observer, const struct vs_replay *r
 	uint64_t live = 0;
 	size_t i;
 
+	if (finder->is_learning && !finder->has_blocks) {
+		if (replay->nr_pools != finder->nr_pools)
+			learn(finder, replay);
+		finder->nr_blocks += record->type == VS_RECORD_BLOCK_ALLOC;
+	}
 	if (!vs_steps_read(replay, record, finder->has_blocks, true, &sized) ||
 	    !vs_steps_read(replay, record, finder->has_blocks, false, &plain))
 		return 0;
@@ -232,6 +271,27 @@ void vs_steps_finder_fini(struct vs_steps_finder *finder)
 	free(finder->freed);
 	free(finder->sorted);
 	memset(finder, 0, sizeof(*finder));
+}
+
+int vs_steps_finder_create(struct vs_steps_finder **out)
+{
+	struct vs_steps_finder *finder = malloc(sizeof(*finder));
+	int err = finder ? vs_steps_finder_init(finder, false) : -VS_ERR_NO_MEMORY;
+
+	if (err) {
+		free(finder);
+		return err;
+	}
+	finder->is_learning = true;
+	*out = finder;
+	return 0;
+}
+
+void vs_steps_finder_destroy(struct vs_steps_finder *finder)
+{
+	if (finder)
+		vs_steps_finder_fini(finder);
+	free(finder);
 }
 
 /* ---- The step ------------------------------------------------------------------------------- */
@@ -447,21 +507,17 @@ void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps)
 
 /* ---- Again with steps ----------------------------------------------------------------------- */
 
-static bool has_blocks(const struct vs_replay *replay)
-{
-	size_t i;
-
-	for (i = 0; i < replay->nr_pools; i++)
-		if (replay->pools[i]->owner != VS_POOL_DRIVER)
-			return true;
-	return false;
-}
-
 static int find(const struct vs_analysis *analysis, struct vs_steps *steps)
 {
-	struct vs_steps_finder finder;
+	struct vs_steps_finder *found = analysis->finder, finder;
 	struct vs_replay *replay;
-	int err = vs_steps_finder_init(&finder, has_blocks(analysis->replay));
+	int err;
+
+	if (found && !found->is_unsure && found->has_blocks == has_blocks(analysis->replay)) {
+		vs_steps_finder_get(found, steps);
+		return 0;
+	}
+	err = vs_steps_finder_init(&finder, has_blocks(analysis->replay));
 
 	if (err)
 		return err;

@@ -13,7 +13,7 @@
 #define VS_STEPS_RING  (1u << 17) /* the longest step is a quarter of it */
 #define VS_STEPS_LAGS  32
 #define VS_STEPS_GROUP 64 /* requests that are compared in one go; a part of the ring */
-#define VS_STEPS_LEAST 4 /* fewer repetitions prove nothing */
+#define VS_STEPS_LEAST 4  /* fewer repetitions prove nothing */
 
 /* One way to look at requests. */
 struct vs_steps_sequence {
@@ -31,6 +31,10 @@ struct vs_steps_finder {
 	struct vs_observer observer;
 	bool has_blocks; /* pools tell of their blocks: what they take from the driver is no request
 			  */
+	bool is_learning;   /* that is not known before it is so */
+	bool is_unsure;     /* it came after blocks: what was before them cannot be undone */
+	uint64_t nr_blocks; /* requests so far that were blocks, while it is not so */
+	size_t nr_pools;    /* that were looked at */
 	uint64_t nr_requests;
 	uint64_t *live;  /* ring: live bytes before each request */
 	uint64_t *freed; /* ring: bytes given back before it, all in all */
@@ -54,6 +58,10 @@ struct vs_steps {
 VS_MUST_CHECK int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks);
 void vs_steps_finder_fini(struct vs_steps_finder *finder);
 
+/* One that finds out for itself whether there are blocks; NULL is nothing. */
+VS_MUST_CHECK int vs_steps_finder_create(struct vs_steps_finder **finder);
+void vs_steps_finder_destroy(struct vs_steps_finder *finder);
+
 /* After the pass. */
 void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps);
 
@@ -62,8 +70,9 @@ bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *recor
 		   bool is_sized, uint32_t *key);
 
 /*
- * Looks for steps, and if there are any does the measure of what is retained again with these as
- * boundaries: two passes. Without is_forced only if the program marked neither steps nor phases.
+ * Looks for steps, if the analysis did not (vs_wants.steps), and if there are any does the measure
+ * of what is retained again with these as boundaries: a pass for each. Without is_forced only if
+ * the program marked neither steps nor phases.
  */
 VS_MUST_CHECK int vs_steps_derive(struct vs_analysis *analysis, bool is_forced);
 

@@ -54,8 +54,7 @@ static int analyse(struct vs_story *story)
 	}
 	if (!ret)
 		ret = vs_analysis_init_indexed(&story->analysis, &story->source, &window,
-					       story->index, story->options->command->skips_holes,
-					       story->options->command->wants_peaks);
+					       story->index, &story->options->command->wants);
 	if (!ret)
 		vs_reader_get_state(story->reader, &story->state);
 	return ret;

@@ -20,7 +20,7 @@ static void observe(struct rig *rig, struct script *script)
 	static const struct vs_window everything = {0, UINT64_MAX};
 
 	assert_int_equal(vs_analysis_init_indexed(&rig->analysis, &script->source, &everything,
-						  NULL, false, true),
+						  NULL, &(struct vs_wants){.peaks = true}),
 			 0);
 	vs_measure_peaks_init(&rig->known, &rig->analysis.peak, true);
 	assert_int_equal(vs_analysis_observe(&rig->analysis, &rig->known.observer, &rig->replay),
@@ -269,8 +269,9 @@ static void test_part_of_a_trace_is_left_to_a_pass_of_its_own(void **state)
 	script_init_usual(&script);
 	for (int i = 0; i < 10; i++)
 		rise(&script, 100, 1);
-	assert_int_equal(
-		vs_analysis_init_indexed(&analysis, &script.source, &window, NULL, false, true), 0);
+	assert_int_equal(vs_analysis_init_indexed(&analysis, &script.source, &window, NULL,
+						  &(struct vs_wants){.peaks = true}),
+			 0);
 	assert_null(vs_measure_peaks_get(&analysis.peaks, script_get_device(analysis.replay)));
 	vs_analysis_fini(&analysis);
 	script_fini(&script);

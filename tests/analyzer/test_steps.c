@@ -72,20 +72,25 @@ static void train(struct script *script, const struct training *training)
 	}
 }
 
-static void find(struct script *script, struct vs_steps *steps)
+static void find_in(struct script *script, bool has_blocks, struct vs_steps *steps)
 {
 	struct vs_steps_finder finder;
 	struct vs_analysis analysis;
 	struct vs_replay *replay;
 
 	script_analyse(script, &analysis);
-	assert_int_equal(vs_steps_finder_init(&finder, false), 0);
+	assert_int_equal(vs_steps_finder_init(&finder, has_blocks), 0);
 	assert_int_equal(vs_analysis_observe(&analysis, &finder.observer, &replay), 0);
 	vs_steps_finder_get(&finder, steps);
 	vs_replay_destroy(replay);
 	vs_steps_finder_fini(&finder);
 	vs_analysis_fini(&analysis);
 	script_fini(script);
+}
+
+static void find(struct script *script, struct vs_steps *steps)
+{
+	find_in(script, false, steps);
 }
 
 static void test_step_is_found_among_layers(void **state)
@@ -482,6 +487,87 @@ static void test_requests_to_pools_count_and_not_what_the_pools_take(void **stat
 	script_fini(&script);
 }
 
+/* ---- On the way ----------------------------------------------------------------------------- */
+
+/* Which pool tells of its blocks: from the start, after a while, or none. */
+enum pool_comes {
+	POOL_FIRST,
+	POOL_LATE,
+	POOL_NEVER,
+	POOL_LAST, /* after blocks that were placed without it */
+	NR_POOL_COMES,
+};
+
+/* A hundred requests, in a rhythm: blocks if there is a pool, else from the driver. */
+static void run_rhythm(struct script *script, unsigned int seed, bool is_block)
+{
+	uint64_t period = 5 + seed % 7;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		uint64_t at = 3 * BASE + i % period * 4096;
+
+		script_set_stack(script, 1 + (uint32_t)(i % period));
+		if (is_block) {
+			script_block(script, 1, at, 512 + i % period);
+			script_block_free(script, 1, at);
+		} else {
+			script_alloc(script, VS_MEMORY_DEVICE, at, 512 + i % period);
+			script_free(script, VS_MEMORY_DEVICE, at);
+		}
+	}
+}
+
+static void make_rhythm(struct script *script, unsigned int seed, enum pool_comes comes)
+{
+	script_init(script);
+	script_device(script, 0, 1000 * GIB);
+	for (uint32_t i = 0; i < NR_SITES; i++)
+		script_stack(script, i + 1, frames[i], 1);
+	if (comes == POOL_FIRST)
+		script_pool(script, 1, VS_POOL_FRAMEWORK, 0, 0, "pool");
+	script_set_stack(script, 12);
+	script_alloc(script, VS_MEMORY_DEVICE, 2 * BASE, 4096);
+	run_rhythm(script, seed, comes == POOL_FIRST || comes == POOL_LAST);
+	if (comes == POOL_LATE || comes == POOL_LAST)
+		script_pool(script, 1, VS_POOL_FRAMEWORK, 0, 0, "pool");
+	if (comes != POOL_NEVER) {
+		script_set_stack(script, 11);
+		script_alloc(script, VS_MEMORY_DEVICE, 3 * BASE, MIB);
+	}
+	run_rhythm(script, seed / 7, comes != POOL_NEVER);
+}
+
+static void test_steps_are_those_that_a_pass_of_their_own_finds(void **state)
+{
+	static const struct vs_window everything = {0, UINT64_MAX};
+	static const struct vs_wants wants = {.steps = true};
+	unsigned int nr_found = 0;
+
+	(void)state;
+	for (unsigned int seed = 0; seed < 49 * NR_POOL_COMES; seed++) {
+		enum pool_comes comes = seed % NR_POOL_COMES;
+		struct vs_steps on_the_way, alone;
+		struct vs_analysis analysis;
+		struct script script;
+
+		make_rhythm(&script, seed / NR_POOL_COMES, comes);
+		find_in(&script, comes != POOL_NEVER, &alone);
+		make_rhythm(&script, seed / NR_POOL_COMES, comes);
+		assert_int_equal(vs_analysis_init_indexed(&analysis, &script.source, &everything,
+							  NULL, &wants),
+				 0);
+		assert_non_null(analysis.finder);
+		assert_int_equal(analysis.finder->is_unsure, comes == POOL_LAST);
+		vs_steps_finder_get(analysis.finder, &on_the_way);
+		nr_found += alone.is_found;
+		if (comes != POOL_LAST)
+			assert_memory_equal(&on_the_way, &alone, sizeof(alone));
+		vs_analysis_fini(&analysis);
+		script_fini(&script);
+	}
+	assert_true(nr_found > 49);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_confidence_is_not_more_than_how_often_it_is_right),
 		cmocka_unit_test(test_marked_steps_are_kept_unless_told_otherwise),
 		cmocka_unit_test(test_requests_to_pools_count_and_not_what_the_pools_take),
+		cmocka_unit_test(test_steps_are_those_that_a_pass_of_their_own_finds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
