@@ -42,7 +42,8 @@ int vs_replay_items_make(struct vs_replay *replay, struct vs_item **out)
 	}
 	item = replay->spare_items;
 	replay->spare_items = item->next_held;
-	memset(item, 0, sizeof(*item));
+	memset(&item->range, 0, sizeof(item->range));
+	vs_replay_items_wipe(item);
 	*out = item;
 	return 0;
 }

@@ -4,8 +4,6 @@
  * that is done here is what replay_blocks.c and replay_items.c would do, without asking what else
  * it could be. First it is made sure that it is such a case, and that changes nothing.
  */
-#include <string.h>
-
 #include "replay_items.h"
 
 /* ---- Every event ---------------------------------------------------------------------------- */
@@ -115,7 +113,7 @@ static inline struct vs_item *take_item(struct vs_replay *replay, struct vs_id_m
 static inline void fill(struct vs_item *item, struct vs_replay *replay, uint64_t base,
 			uint64_t size, struct vs_account *account)
 {
-	memset((char *)item + sizeof(item->range), 0, sizeof(*item) - sizeof(item->range));
+	vs_replay_items_wipe(item);
 	item->range.base = base;
 	item->range.size = item->size = size;
 	item->id = ++replay->last_id;
