@@ -1,5 +1,6 @@
 #include "id_map.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,9 @@ static struct vs_id_slot *find_slot(const struct vs_id_map *map, uint64_t id)
 	return &map->slots[i];
 }
 
-static int enlarge(struct vs_id_map *map)
+static int enlarge(struct vs_id_map *map, size_t nr_slots)
 {
-	struct vs_id_map larger = {.nr_slots = map->nr_slots ? map->nr_slots * 2 : 16};
+	struct vs_id_map larger = {.nr_slots = nr_slots};
 	size_t i;
 
 	larger.slots = calloc(larger.nr_slots, sizeof(*larger.slots));
@@ -36,14 +37,28 @@ static int enlarge(struct vs_id_map *map)
 	return 0;
 }
 
+/* At most three of four in use: searches stay short and always end. */
+static bool is_full(size_t nr_slots, size_t nr)
+{
+	return nr > nr_slots / 4 * 3;
+}
+
+int vs_id_map_reserve(struct vs_id_map *map, size_t nr)
+{
+	size_t nr_slots = map->nr_slots ? map->nr_slots : 16;
+
+	while (is_full(nr_slots, map->nr_used + nr))
+		nr_slots *= 2;
+	return nr_slots > map->nr_slots ? enlarge(map, nr_slots) : 0;
+}
+
 int vs_id_map_put(struct vs_id_map *map, uint64_t id, void *value)
 {
 	struct vs_id_slot *slot;
 	int err;
 
-	/* At most three of four in use: searches stay short and always end. */
-	if ((map->nr_used + 1) * 4 > map->nr_slots * 3) {
-		err = enlarge(map);
+	if (is_full(map->nr_slots, map->nr_used + 1)) {
+		err = enlarge(map, map->nr_slots ? map->nr_slots * 2 : 16);
 		if (err)
 			return err;
 	}

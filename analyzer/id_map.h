@@ -54,6 +54,9 @@ static inline void *vs_id_map_get(const struct vs_id_map *map, uint64_t id)
 /* value is not NULL; replaces an earlier one. */
 VS_MUST_CHECK int vs_id_map_put(struct vs_id_map *map, uint64_t id, void *value);
 
+/* So many more are going to be put. */
+VS_MUST_CHECK int vs_id_map_reserve(struct vs_id_map *map, size_t nr);
+
 /* Returns what was there, or NULL. */
 void *vs_id_map_remove(struct vs_id_map *map, uint64_t id);
 

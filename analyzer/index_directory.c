@@ -112,8 +112,7 @@ static void put_snapshots(struct vs_pack *pack, const struct vs_index_directory 
 		vs_pack_put_varint(pack, snapshot->nr_events - last.nr_events);
 		vs_pack_put_varint(pack, snapshot->nr_definitions - last.nr_definitions);
 		vs_pack_put_varint(pack, snapshot->now_ns - last.now_ns);
-		vs_pack_put_varint(pack, snapshot->stored_size);
-		vs_pack_put_varint(pack, snapshot->raw_size);
+		vs_pack_put_varint(pack, (uint64_t)snapshot->size << 1 | snapshot->is_whole);
 		vs_pack_put_varint(pack, snapshot->crc);
 		last = *snapshot;
 	}
@@ -249,6 +248,7 @@ static void get_adoptions(struct vs_index_directory *directory, struct vs_wire *
 static void get_snapshots(struct vs_index_directory *directory, struct vs_wire *in, uint64_t offset)
 {
 	struct vs_index_snapshot last = {0};
+	uint64_t size;
 	size_t i;
 
 	directory->snapshots =
@@ -260,11 +260,15 @@ static void get_snapshots(struct vs_index_directory *directory, struct vs_wire *
 		last.nr_events = get_behind(in, last.nr_events);
 		last.nr_definitions = get_behind(in, last.nr_definitions);
 		last.now_ns = get_behind(in, last.now_ns);
-		last.stored_size = vs_wire_get_varint32(in);
-		last.raw_size = vs_wire_get_varint32(in);
+		size = vs_wire_get_varint(in);
 		last.crc = vs_wire_get_varint32(in);
+		last.size = (uint32_t)(size >> 1);
+		last.is_whole = size & 1;
+		/* There is nothing that the first could be told from. */
+		if (size >> 33 || (!i && !last.is_whole))
+			fail(in);
 		last.offset = offset;
-		offset += last.stored_size;
+		offset += last.size;
 		directory->snapshots[i] = last;
 	}
 }

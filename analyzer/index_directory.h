@@ -36,9 +36,9 @@ struct vs_index_snapshot {
 	uint64_t nr_definitions;
 	uint64_t now_ns; /* the latest time before it */
 	uint64_t offset; /* of its bytes, in the index file or wherever they are for now */
-	uint32_t stored_size;
-	uint32_t raw_size;
-	uint32_t crc; /* of what is stored */
+	uint32_t size;
+	uint32_t crc;
+	bool is_whole; /* otherwise it is told from the one before it */
 };
 
 /* {0} is empty. */
@@ -67,7 +67,7 @@ struct vs_index_directory {
 	struct vs_index_snapshot *snapshots; /* likewise */
 	size_t nr_snapshots;
 	size_t snapshots_capacity;
-	struct vs_pack sums;   /* snapshot.h: VS_SNAPSHOT_SUMS of the end */
+	struct vs_pack sums;   /* snapshot.h: of the end */
 	struct vs_pack totals; /* totals.h */
 };
 

@@ -86,7 +86,7 @@ static int put_front(struct vs_pack *front, const struct vs_reader *reader,
 	header->crc = vs_crc32_add(0, front->bytes + HEADER_SIZE, stored_size);
 	header->file_size = front->size;
 	for (i = 0; i < directory->nr_snapshots; i++)
-		header->file_size += directory->snapshots[i].stored_size;
+		header->file_size += directory->snapshots[i].size;
 	return 0;
 }
 
@@ -126,18 +126,18 @@ static int copy_snapshots(int fd, const struct vs_index_directory *directory, in
 
 	for (i = 0; i < directory->nr_snapshots && !err; i++) {
 		const struct vs_index_snapshot *snapshot = &directory->snapshots[i];
-		uint8_t *larger = realloc(bytes, snapshot->stored_size + 1u);
+		uint8_t *larger = realloc(bytes, snapshot->size + 1u);
 
 		if (!larger) {
 			err = -VS_ERR_NO_MEMORY;
 			break;
 		}
 		bytes = larger;
-		if (vs_block_file_read(spool_fd, bytes, snapshot->stored_size, snapshot->offset) !=
-		    snapshot->stored_size)
+		if (vs_block_file_read(spool_fd, bytes, snapshot->size, snapshot->offset) !=
+		    snapshot->size)
 			err = -VS_ERR_IO;
 		else
-			err = write_all(fd, bytes, snapshot->stored_size);
+			err = write_all(fd, bytes, snapshot->size);
 	}
 	free(bytes);
 	return err;
@@ -299,9 +299,35 @@ void vs_index_file_close(struct vs_index_file *file)
 	*file = (struct vs_index_file){.fd = -1};
 }
 
-int vs_index_file_read_snapshot(const struct vs_index_file *file,
-				const struct vs_index_snapshot *snapshot, uint8_t **raw)
+int vs_index_file_read_chain(const struct vs_index_file *file,
+			     const struct vs_index_snapshot *snapshot,
+			     const struct vs_index_snapshot **first, uint8_t **out)
 {
-	return read_part(file, snapshot->offset, snapshot->stored_size, snapshot->raw_size,
-			 snapshot->crc, raw);
+	const struct vs_index_snapshot *start = snapshot, *next;
+	uint64_t size;
+	uint8_t *bytes;
+	int err = 0;
+
+	/* The first of all is whole. */
+	while (!start->is_whole)
+		start--;
+	size = snapshot->offset + snapshot->size - start->offset;
+	if (start->offset > file->size || size > file->size - start->offset)
+		return -VS_ERR_TRUNCATED;
+	bytes = malloc(size + 1);
+	if (!bytes)
+		return -VS_ERR_NO_MEMORY;
+	if (vs_block_file_read(file->fd, bytes, size, start->offset) != (int64_t)size)
+		err = -VS_ERR_CORRUPT;
+	for (next = start; next <= snapshot && !err; next++)
+		if (vs_crc32_add(0, bytes + (next->offset - start->offset), next->size) !=
+		    next->crc)
+			err = -VS_ERR_CORRUPT;
+	if (err) {
+		free(bytes);
+		return err;
+	}
+	*first = start;
+	*out = bytes;
+	return 0;
 }

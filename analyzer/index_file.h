@@ -15,7 +15,7 @@
  * Raise it with every change of what is in the file, or of the state that a replay has after the
  * same records: the sizes in snapshot_put.c are there to remind of it.
  */
-#define VS_INDEX_FILE_VERSION 4
+#define VS_INDEX_FILE_VERSION 5
 
 #define VS_INDEX_FILE_HEADER_SIZE 64
 
@@ -48,9 +48,12 @@ VS_MUST_CHECK int vs_index_file_open(struct vs_index_file *file, const char *pat
 				     const struct vs_reader *reader);
 void vs_index_file_close(struct vs_index_file *file);
 
-/* The bytes of a snapshot, unpacked: snapshot->raw_size of them, the caller's to free. */
-VS_MUST_CHECK int vs_index_file_read_snapshot(const struct vs_index_file *file,
-					      const struct vs_index_snapshot *snapshot,
-					      uint8_t **raw);
+/*
+ * The bytes of a snapshot of the directory and of those before it that it is told from, one behind
+ * the other: the caller's to free. *first: which is the first of them, a whole one.
+ */
+VS_MUST_CHECK int vs_index_file_read_chain(const struct vs_index_file *file,
+					   const struct vs_index_snapshot *snapshot,
+					   const struct vs_index_snapshot **first, uint8_t **bytes);
 
 #endif

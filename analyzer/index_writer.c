@@ -13,7 +13,12 @@
 #include "interrupt.h"
 #include "snapshot.h"
 
-struct vs_index_plan vs_index_writer_plan = {.interval = 500000, .share = 10};
+struct vs_index_plan vs_index_writer_plan = {
+	.least = 500000, .interval = 65536, .share = 4, .chain = 3};
+
+/* Parts of an index's bytes that may be used at the start of the trace, and never by snapshots. */
+#define AT_THE_START 4
+#define FOR_THE_REST 8
 
 static void give_up(struct vs_index_writer *writer, int err)
 {
@@ -146,23 +151,41 @@ static int spool(struct vs_index_writer *writer, const struct vs_pack *stored)
 	return err;
 }
 
-/* Every second one goes: the first, the third, ... */
-static void thin(struct vs_index_writer *writer)
+/*
+ * Bytes that snapshots before a place of the trace may take. They are used up as the trace goes on,
+ * so that its end is as near to a snapshot as its start; but much may come to life at the start.
+ */
+static uint64_t get_allowance(const struct vs_index_writer *writer, uint64_t offset)
 {
-	struct vs_index_directory *directory = &writer->directory;
-	size_t i, kept = 0;
+	uint64_t most = writer->most_bytes - writer->most_bytes / FOR_THE_REST;
+	uint64_t start = most / AT_THE_START;
 
-	writer->nr_bytes = 0;
-	for (i = 1; i < directory->nr_snapshots; i += 2) {
-		directory->snapshots[kept++] = directory->snapshots[i];
-		writer->nr_bytes += directory->snapshots[i].stored_size;
+	if (writer->most_bytes == UINT64_MAX)
+		return UINT64_MAX;
+	return start + (uint64_t)((double)(most - start) * (double)offset /
+				  (double)(writer->trace_size + 1));
+}
+
+/* Where so many bytes are allowed; UINT64_MAX: nowhere. */
+static uint64_t find_allowance(const struct vs_index_writer *writer, uint64_t bytes)
+{
+	uint64_t low = 0, high = writer->trace_size;
+
+	if (get_allowance(writer, high) < bytes)
+		return UINT64_MAX;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (get_allowance(writer, middle) < bytes)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	directory->nr_snapshots = kept;
-	writer->interval *= 2;
+	return low;
 }
 
 static int add_snapshot(struct vs_index_writer *writer, const struct vs_reader_block *block,
-			const struct vs_pack *stored, size_t raw_size)
+			const struct vs_pack *stored, bool is_whole)
 {
 	struct vs_index_directory *directory = &writer->directory;
 	int err = VS_GROW(directory->snapshots, directory->snapshots_capacity,
@@ -179,51 +202,69 @@ static int add_snapshot(struct vs_index_writer *writer, const struct vs_reader_b
 		.nr_definitions = writer->nr_definitions,
 		.now_ns = writer->replay->now_ns,
 		.offset = writer->spool_size,
-		.stored_size = (uint32_t)stored->size,
-		.raw_size = (uint32_t)raw_size,
+		.size = (uint32_t)stored->size,
 		.crc = vs_crc32_add(0, stored->bytes, stored->size),
+		.is_whole = is_whole,
 	};
 	writer->spool_size += stored->size;
-	writer->nr_bytes += stored->size;
-	while (directory->nr_snapshots && writer->nr_bytes > writer->most_bytes)
-		thin(writer);
 	return 0;
 }
 
-static int take_snapshot(struct vs_index_writer *writer, const struct vs_reader_block *block)
+/* 1: taken. 0: not now, it would take too many bytes. */
+static int take_snapshot(struct vs_index_writer *writer, const struct vs_reader_block *block,
+			 bool is_whole)
 {
-	struct vs_pack raw = {0}, stored = {0};
-	size_t stored_size;
-	int err;
+	struct vs_pack stored = {0};
+	uint64_t nr_told = vs_snapshot_put(&stored, writer->replay, writer->memory, is_whole);
+	uint64_t size = writer->spool_size + stored.size;
+	int err = stored.error;
 
-	vs_snapshot_put(&raw, writer->replay, VS_SNAPSHOT_WHOLE);
-	err = raw.error;
-	if (!err && raw.size > UINT32_MAX / 2)
+	if (!err && stored.size > UINT32_MAX / 2)
 		err = -VS_ERR_NO_MEMORY;
+	if (!err && size > get_allowance(writer, block->offset)) {
+		writer->next_offset = find_allowance(writer, size);
+		vs_pack_fini(&stored);
+		return 0;
+	}
 	if (!err)
-		err = vs_pack_deflate(&stored, raw.bytes, raw.size, &stored_size);
-	if (!err)
-		err = add_snapshot(writer, block, &stored, raw.size);
-	vs_pack_fini(&raw);
+		err = add_snapshot(writer, block, &stored, is_whole);
 	vs_pack_fini(&stored);
-	return err;
+	if (err)
+		return err;
+	vs_snapshot_memory_keep(writer->memory);
+	writer->nr_items = vs_snapshot_memory_count(writer->memory);
+	writer->nr_told = is_whole ? 0 : writer->nr_told + nr_told;
+	return 1;
+}
+
+/* A whole one if it would take long to read all that the next one is told from. */
+static int take_next(struct vs_index_writer *writer, const struct vs_reader_block *block)
+{
+	const struct vs_index_plan *plan = &vs_index_writer_plan;
+	bool is_first = !writer->directory.nr_snapshots;
+	int ret = 0;
+
+	if (is_first || writer->nr_told > plan->chain * writer->nr_items + plan->interval / 4)
+		ret = take_snapshot(writer, block, true);
+	if (!ret && !is_first)
+		ret = take_snapshot(writer, block, false);
+	return ret < 0 ? ret : 0;
 }
 
 /* A block has been entered; its first record has not been replayed yet. */
 static void enter_block(struct vs_index_writer *writer, const struct vs_reader_block *block)
 {
 	const struct vs_index_directory *directory = &writer->directory;
-	uint64_t last = 0;
+	uint64_t interval = vs_index_writer_plan.interval, last = 0;
 
-	if (writer->nr_events - writer->block_event > writer->most_events)
-		writer->most_events = writer->nr_events - writer->block_event;
-	writer->block_event = writer->nr_events;
 	writer->block = block->offset;
 	if (directory->nr_snapshots)
 		last = directory->snapshots[directory->nr_snapshots - 1].nr_events;
-	/* The next block may be as long as the longest: it would be too far then. */
-	if (writer->nr_events - last + writer->most_events >= writer->interval)
-		give_up(writer, take_snapshot(writer, block));
+	/* To look at all that is alive takes as long as to replay as many events. */
+	if (interval < writer->nr_items)
+		interval = writer->nr_items;
+	if (writer->nr_events - last >= interval && block->offset >= writer->next_offset)
+		give_up(writer, take_next(writer, block));
 }
 
 /* ---- Every record ---------------------------------------------------------------------------- */
@@ -259,9 +300,10 @@ void vs_index_writer_init(struct vs_index_writer *writer, struct vs_reader *read
 		.reader = reader,
 		.path = path,
 		.spool_fd = -1,
-		.interval = vs_index_writer_plan.interval,
 	};
 	give_up(writer, vs_reader_get_file(reader, &trace));
+	give_up(writer, vs_snapshot_memory_create(&writer->memory));
+	writer->trace_size = trace.size;
 	writer->most_bytes =
 		vs_index_writer_plan.share ? trace.size / vs_index_writer_plan.share : UINT64_MAX;
 }
@@ -269,6 +311,8 @@ void vs_index_writer_init(struct vs_index_writer *writer, struct vs_reader *read
 void vs_index_writer_fini(struct vs_index_writer *writer)
 {
 	vs_index_directory_fini(&writer->directory);
+	vs_snapshot_memory_destroy(writer->memory);
+	writer->memory = NULL;
 	if (writer->spool_fd >= 0)
 		close(writer->spool_fd);
 	writer->spool_fd = -1;
@@ -285,23 +329,21 @@ void vs_index_writer_take_snapshots(struct vs_index_writer *writer, const struct
 	writer->replay = replay;
 	writer->takes_snapshots = true;
 	writer->directory.nr_snapshots = 0;
-	writer->spool_size = writer->nr_bytes = 0;
-	writer->interval = vs_index_writer_plan.interval;
-	writer->block = writer->block_event = writer->most_events = 0;
+	writer->spool_size = writer->block = 0;
+	writer->nr_items = writer->nr_told = writer->next_offset = 0;
 }
 
 void vs_index_writer_end_pass(struct vs_index_writer *writer)
 {
 	/* Small ones are read in no time. Those that still grow are read anew each time. */
-	if (writer->nr_events <= vs_index_writer_plan.interval ||
-	    !vs_reader_can_seek(writer->reader))
+	if (writer->nr_events <= vs_index_writer_plan.least || !vs_reader_can_seek(writer->reader))
 		writer->is_over = true;
 	writer->directory.nr_definitions = writer->nr_definitions;
 	writer->nr_records = writer->nr_events = writer->nr_definitions = 0;
 	writer->takes_notes = writer->takes_snapshots = false;
 }
 
-/* The index within its limit, or none at all. */
+/* The index within its limit, or none at all. Without the last snapshots, if need be. */
 static int fit(struct vs_index_writer *writer)
 {
 	uint64_t size;
@@ -310,7 +352,7 @@ static int fit(struct vs_index_writer *writer)
 	while (!err && size > writer->most_bytes) {
 		if (!writer->directory.nr_snapshots)
 			return -VS_ERR_INVALID;
-		thin(writer);
+		writer->directory.nr_snapshots -= 1 + writer->directory.nr_snapshots / 8;
 		err = vs_index_file_measure(writer->reader, &writer->directory, &size);
 	}
 	return err;
@@ -333,7 +375,7 @@ bool vs_index_writer_finish(struct vs_index_writer *writer, const struct vs_pack
 	directory->now_ns = replay->now_ns;
 	directory->nr_steps = replay->nr_steps;
 	directory->nr_phases = replay->nr_phases;
-	vs_snapshot_put(&directory->sums, replay, VS_SNAPSHOT_SUMS);
+	vs_snapshot_put_sums(&directory->sums, replay);
 	vs_pack_put_bytes(&directory->totals, totals->bytes, totals->size);
 	err = directory->sums.error ? directory->sums.error : directory->totals.error;
 	if (!err)

@@ -4,6 +4,7 @@
 #include "index_directory.h"
 #include "reader.h"
 #include "replay.h"
+#include "snapshot.h"
 
 /*
  * Makes the index of a trace while an analysis reads it from the first record to the last: it notes
@@ -26,20 +27,23 @@ struct vs_index_writer {
 	uint64_t nr_records; /* of the pass, so far */
 	uint64_t nr_events;
 	uint64_t nr_definitions;
-	uint64_t block;       /* where the last record came from */
-	uint64_t block_event; /* number of its first event */
-	uint64_t most_events; /* in a block, so far */
-	uint64_t interval;    /* events from one snapshot to the next, at most */
-	uint64_t most_bytes;  /* of the index */
-	uint64_t nr_bytes;    /* of all snapshots */
+	uint64_t block;                    /* where the last record came from */
+	struct vs_snapshot_memory *memory; /* of the last snapshot */
+	uint64_t nr_items;                 /* that were alive in it */
+	uint64_t nr_told;                  /* items in all snapshots since the last whole one */
+	uint64_t trace_size;               /* bytes */
+	uint64_t most_bytes;               /* of the index */
+	uint64_t next_offset; /* in the trace: no snapshot before it, they take too many bytes */
 	int spool_fd;         /* -1: there is none yet */
-	uint64_t spool_size;
+	uint64_t spool_size;  /* bytes of all snapshots */
 };
 
 /* How close snapshots are, and how large an index may be. Tests make it finer. */
 struct vs_index_plan {
-	uint64_t interval; /* events; a trace that has no more gets no index */
+	uint64_t least;    /* events; a trace that has no more gets no index */
+	uint64_t interval; /* events from one snapshot to the next, if not more are alive */
 	uint64_t share;    /* of the trace's size, at most 1 part in so many; 0: any size */
+	uint64_t chain;    /* a whole one after so many times as many items as are alive */
 };
 extern struct vs_index_plan vs_index_writer_plan;
 

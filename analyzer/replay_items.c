@@ -3,27 +3,38 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "grow.h"
 
 /* Items that are allocated in one go. */
 #define SLAB_SIZE 64
 
+/* What is larger than some of these is taken from the system in pages of this size. */
+#define LARGE_PAGE ((size_t)2 << 20)
+
 /* ---- Memory --------------------------------------------------------------------------------- */
 
-static int add_slab(struct vs_replay *replay)
+static int add_slab(struct vs_replay *replay, size_t nr)
 {
+	size_t size = nr * sizeof(struct vs_item), alignment = _Alignof(struct vs_item), i;
 	struct vs_item *slab;
-	size_t i;
 	int err = VS_GROW(replay->slabs, replay->slabs_capacity, replay->nr_slabs + 1);
 
 	if (err)
 		return err;
-	slab = aligned_alloc(_Alignof(struct vs_item), SLAB_SIZE * sizeof(*slab));
+	if (size > 2 * LARGE_PAGE) {
+		alignment = LARGE_PAGE;
+		size = (size + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	}
+	slab = aligned_alloc(alignment, size);
 	if (!slab)
 		return -VS_ERR_NO_MEMORY;
+	/* To fault in small pages one by one would take longer than what is done with them. */
+	if (alignment == LARGE_PAGE)
+		(void)madvise(slab, size, MADV_HUGEPAGE);
 	replay->slabs[replay->nr_slabs++] = slab;
-	for (i = SLAB_SIZE; i-- > 0;) {
+	for (i = nr; i-- > 0;) {
 		slab[i].next_held = replay->spare_items;
 		replay->spare_items = &slab[i];
 	}
@@ -36,7 +47,7 @@ int vs_replay_items_make(struct vs_replay *replay, struct vs_item **out)
 	int err;
 
 	if (!replay->spare_items) {
-		err = add_slab(replay);
+		err = add_slab(replay, SLAB_SIZE);
 		if (err)
 			return err;
 	}
@@ -46,6 +57,11 @@ int vs_replay_items_make(struct vs_replay *replay, struct vs_item **out)
 	vs_replay_items_wipe(item);
 	*out = item;
 	return 0;
+}
+
+int vs_replay_items_reserve(struct vs_replay *replay, size_t nr)
+{
+	return nr > SLAB_SIZE ? add_slab(replay, nr) : 0;
 }
 
 void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item)
@@ -520,6 +536,18 @@ int vs_replay_items_restore(struct vs_replay *replay, struct vs_item *item)
 		err = vs_replay_items_restore(replay, block);
 	}
 	return err;
+}
+
+int vs_replay_items_restore_last(struct vs_replay *replay, struct vs_item *item)
+{
+	static const struct vs_birth behind_all = {.knows_next = true};
+	int err = place(replay, item, &behind_all);
+
+	if (err) {
+		vs_replay_items_destroy(replay, item);
+		return err;
+	}
+	return announce(replay, item, VS_CAUSE_RESTORED);
 }
 
 int vs_replay_items_clear(struct vs_replay *replay, uint64_t base, uint64_t end)

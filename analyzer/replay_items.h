@@ -47,6 +47,9 @@ struct vs_birth {
 VS_MUST_CHECK int vs_replay_items_make(struct vs_replay *replay, struct vs_item **item);
 void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item);
 
+/* So many are going to be made, soon. */
+VS_MUST_CHECK int vs_replay_items_reserve(struct vs_replay *replay, size_t nr);
+
 /* All of them at once, at the end of the replay. */
 void vs_replay_items_fini(struct vs_replay *replay);
 
@@ -86,6 +89,9 @@ uint64_t vs_replay_items_get_extent(uint64_t base, uint64_t size);
 VS_MUST_CHECK int vs_replay_items_close(struct vs_replay *replay, struct vs_item *item,
 					enum vs_change_cause cause, struct vs_item **keep);
 VS_MUST_CHECK int vs_replay_items_restore(struct vs_replay *replay, struct vs_item *item);
+
+/* The same for one that nothing is held in, and that comes behind all others in its tree. */
+VS_MUST_CHECK int vs_replay_items_restore_last(struct vs_replay *replay, struct vs_item *item);
 
 /* Makes or ends the charge of an item according to its owner and mappings. */
 VS_MUST_CHECK int vs_replay_items_settle(struct vs_replay *replay, struct vs_item *item);

@@ -1,10 +1,13 @@
 /* The order of everything here is that of docs/trace-format.md, section 9.4. */
+#include "snapshot.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "grow.h"
+#include "number_column.h"
 #include "replay_items.h"
-#include "snapshot.h"
+#include "snapshot_chain.h"
 #include "snapshot_items.h"
 #include "snapshot_layout.h"
 
@@ -22,8 +25,9 @@ struct pool_sums {
 
 struct taker {
 	struct vs_replay *replay;
-	struct vs_wire in;
-	enum vs_snapshot_kind kind;
+	const struct vs_snapshot_chain *chain;
+	struct vs_wire in; /* its state */
+	bool is_alive;     /* not only sums */
 	struct device_sums *devices;
 	struct pool_sums *pools;
 	struct vs_snapshot_items items;
@@ -59,26 +63,28 @@ static uint64_t get_below(struct taker *taker, uint64_t limit)
 
 /* ---- What is there before anything lives ---------------------------------------------------- */
 
-static void get_numbers(struct taker *taker)
+static void set_numbers(struct taker *taker)
 {
 	struct vs_replay *replay = taker->replay;
-	struct vs_replay_counters *counters = &replay->counters;
+	const uint64_t *numbers = taker->chain->numbers;
 
-	counters->nr_records = get(taker);
-	counters->nr_events = get(taker);
-	counters->nr_lost = get(taker);
-	counters->nr_overlaps = get(taker);
-	counters->nr_orphan_blocks = get(taker);
-	counters->nr_unmatched_frees = get(taker);
-	counters->nr_driver_events = get(taker);
-	counters->nr_seen_by_cupti = get(taker);
-	replay->last_id = get(taker);
-	replay->last_reservation_id = get(taker);
-	replay->first_ns = get(taker);
-	replay->now_ns = get(taker);
-	replay->nr_steps = get(taker);
-	replay->step_number = get(taker);
-	replay->nr_phases = get(taker);
+	replay->counters = (struct vs_replay_counters){
+		.nr_records = numbers[VS_SNAPSHOT_NR_RECORDS],
+		.nr_events = numbers[VS_SNAPSHOT_NR_EVENTS],
+		.nr_lost = numbers[VS_SNAPSHOT_NR_LOST],
+		.nr_overlaps = numbers[VS_SNAPSHOT_NR_OVERLAPS],
+		.nr_orphan_blocks = numbers[VS_SNAPSHOT_NR_ORPHAN_BLOCKS],
+		.nr_unmatched_frees = numbers[VS_SNAPSHOT_NR_UNMATCHED_FREES],
+		.nr_driver_events = numbers[VS_SNAPSHOT_NR_DRIVER_EVENTS],
+		.nr_seen_by_cupti = numbers[VS_SNAPSHOT_NR_SEEN_BY_CUPTI],
+	};
+	replay->last_id = numbers[VS_SNAPSHOT_LAST_ID];
+	replay->last_reservation_id = numbers[VS_SNAPSHOT_LAST_RESERVATION_ID];
+	replay->first_ns = numbers[VS_SNAPSHOT_FIRST_NS];
+	replay->now_ns = numbers[VS_SNAPSHOT_NOW_NS];
+	replay->nr_steps = numbers[VS_SNAPSHOT_NR_STEPS];
+	replay->step_number = numbers[VS_SNAPSHOT_STEP_NUMBER];
+	replay->nr_phases = numbers[VS_SNAPSHOT_NR_PHASES];
 }
 
 /* 0 or -VS_ERR_NO_MEMORY; what is wrong with the text stays in the wire. */
@@ -249,56 +255,49 @@ static int get_pools(struct taker *taker)
 	return err;
 }
 
-/* sites: of each account. */
-static int create_accounts(struct taker *taker, const uint32_t *sites, size_t nr)
-{
-	struct vs_replay *replay = taker->replay;
-	struct vs_account *account;
-	uint64_t place;
-	size_t i;
-	int err;
-
-	for (i = 0; i < nr; i++) {
-		place = get_below(taker, replay->nr_devices * VS_NR_DOMAINS);
-		if (taker->in.error)
-			return taker->in.error;
-		err = vs_replay_items_get_account(replay,
-						  find_device(replay, place / VS_NR_DOMAINS),
-						  (enum vs_domain)(place % VS_NR_DOMAINS),
-						  replay->definitions.sites[sites[i]], &account);
-		if (err)
-			return err;
-		if (account->index != i)
-			return fail(taker);
-	}
-	for (i = 0; i < nr; i++)
-		replay->accounts[i]->api = get32(taker);
-	for (i = 0; i < nr && taker->kind == VS_SNAPSHOT_SUMS; i++) {
-		replay->accounts[i]->live_bytes = get(taker);
-		replay->accounts[i]->live_count = get(taker);
-	}
-	return taker->in.error;
-}
-
 static int get_accounts(struct taker *taker)
 {
-	const struct vs_definitions *definitions = &taker->replay->definitions;
-	size_t nr = vs_pack_get_count(&taker->in), i;
-	uint32_t *sites = calloc(nr + 1, sizeof(*sites));
-	uint64_t site = 0;
-	int err;
+	const struct vs_snapshot_chain *chain = taker->chain;
+	struct vs_replay *replay = taker->replay;
+	struct vs_account *account;
+	size_t i;
+	int err = vs_id_map_reserve(&replay->accounts_by_key, chain->nr_accounts);
 
-	if (!sites)
-		return -VS_ERR_NO_MEMORY;
-	for (i = 0; i < nr && !taker->in.error; i++) {
-		site += vs_wire_unfold_sign(get(taker));
-		if (site >= definitions->nr_sites)
-			fail(taker);
-		sites[i] = (uint32_t)site;
+	for (i = 0; i < chain->nr_accounts && !err; i++) {
+		const struct vs_snapshot_account *said = &chain->accounts[i];
+
+		if (said->site >= replay->definitions.nr_sites ||
+		    said->place >= replay->nr_devices * VS_NR_DOMAINS)
+			return fail(taker);
+		err = vs_replay_items_get_account(replay,
+						  find_device(replay, said->place / VS_NR_DOMAINS),
+						  (enum vs_domain)(said->place % VS_NR_DOMAINS),
+						  replay->definitions.sites[said->site], &account);
+		if (!err && account->index != i)
+			return fail(taker);
+		if (!err)
+			account->api = said->api;
 	}
-	err = taker->in.error ? taker->in.error : create_accounts(taker, sites, nr);
-	free(sites);
 	return err;
+}
+
+static int get_account_sums(struct taker *taker)
+{
+	struct vs_account **accounts = taker->replay->accounts;
+	size_t nr = taker->replay->nr_accounts, i;
+	struct vs_wire in = taker->chain->sums;
+	uint64_t *numbers = calloc(nr + 1, sizeof(*numbers));
+
+	if (!numbers)
+		return -VS_ERR_NO_MEMORY;
+	vs_number_column_get(&in, VS_NUMBERS_PLAIN, numbers, nr);
+	for (i = 0; i < nr; i++)
+		accounts[i]->live_bytes = numbers[i];
+	vs_number_column_get(&in, VS_NUMBERS_PLAIN, numbers, nr);
+	for (i = 0; i < nr; i++)
+		accounts[i]->live_count = numbers[i];
+	free(numbers);
+	return !in.error && vs_wire_left(&in) ? fail(taker) : in.error;
 }
 
 /* ---- Threads -------------------------------------------------------------------------------- */
@@ -395,7 +394,7 @@ static int get_threads(struct taker *taker)
 			err = get_in_phases(taker, thread);
 		if (!err)
 			err = get_placed(taker, thread);
-		if (!err && get_below(taker, taker->kind == VS_SNAPSHOT_WHOLE ? 2 : 1))
+		if (!err && get_below(taker, taker->is_alive ? 2 : 1))
 			err = get_freed(taker, thread);
 	}
 	if (!err && taker->items.nr_taken != taker->items.nr_freed)
@@ -422,13 +421,12 @@ static void list_pool(struct vs_replay_pool *pool, uint64_t *list[NR_POOL_SUMS])
 }
 
 /* Sets the sums, or looks whether they have come out. */
-static bool settle_sums(enum vs_snapshot_kind kind, uint64_t *const *list, const uint64_t *numbers,
-			size_t nr)
+static bool settle_sums(bool is_alive, uint64_t *const *list, const uint64_t *numbers, size_t nr)
 {
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		if (kind == VS_SNAPSHOT_SUMS)
+		if (!is_alive)
 			*list[i] = numbers[i];
 		else if (*list[i] != numbers[i])
 			return false;
@@ -447,12 +445,13 @@ static int get_sums(struct taker *taker)
 		struct vs_replay_device *device = replay->devices[i];
 
 		list_device(device, in_device);
-		is_right = settle_sums(taker->kind, in_device,
+		is_right = settle_sums(taker->is_alive, in_device,
 				       taker->devices[device->index].numbers, NR_DEVICE_SUMS);
 	}
 	for (i = 0; i < replay->nr_pools && is_right; i++) {
 		list_pool(replay->pools[i], in_pool);
-		is_right = settle_sums(taker->kind, in_pool, taker->pools[i].numbers, NR_POOL_SUMS);
+		is_right = settle_sums(taker->is_alive, in_pool, taker->pools[i].numbers,
+				       NR_POOL_SUMS);
 	}
 	return is_right ? 0 : fail(taker);
 }
@@ -461,14 +460,16 @@ static int get_all(struct taker *taker)
 {
 	int err;
 
-	get_numbers(taker);
-	err = taker->in.error ? taker->in.error : get_devices(taker);
+	set_numbers(taker);
+	err = get_devices(taker);
 	if (!err)
 		err = get_pools(taker);
 	if (!err)
 		err = get_accounts(taker);
-	if (!err && taker->kind == VS_SNAPSHOT_WHOLE)
-		err = vs_snapshot_items_get(&taker->items, &taker->in, taker->replay);
+	if (!err)
+		err = taker->is_alive
+			      ? vs_snapshot_items_get(&taker->items, taker->chain, taker->replay)
+			      : get_account_sums(taker);
 	if (!err)
 		err = get_threads(taker);
 	if (!err)
@@ -478,16 +479,33 @@ static int get_all(struct taker *taker)
 	return err ? err : get_sums(taker);
 }
 
-int vs_snapshot_get(struct vs_replay *replay, const void *bytes, size_t size,
-		    enum vs_snapshot_kind kind)
+static int get_state(struct vs_replay *replay, const struct vs_snapshot_chain *chain, bool is_alive)
 {
-	struct taker taker = {.replay = replay, .kind = kind};
-	int err;
+	struct taker taker = {
+		.replay = replay, .chain = chain, .in = chain->state, .is_alive = is_alive};
+	int err = get_all(&taker);
 
-	vs_wire_init(&taker.in, bytes, size);
-	err = get_all(&taker);
 	vs_snapshot_items_fini(&taker.items);
 	free(taker.devices);
 	free(taker.pools);
+	return err;
+}
+
+int vs_snapshot_get(struct vs_replay *replay, const struct vs_snapshot_chain *chain)
+{
+	return chain->has_begun ? get_state(replay, chain, true) : -VS_ERR_INVALID;
+}
+
+int vs_snapshot_get_sums(struct vs_replay *replay, const void *bytes, size_t size)
+{
+	struct vs_snapshot_chain *chain;
+	int err = vs_snapshot_chain_create(&chain);
+
+	if (err)
+		return err;
+	err = vs_snapshot_chain_add_sums(chain, bytes, size);
+	if (!err)
+		err = get_state(replay, chain, false);
+	vs_snapshot_chain_destroy(chain);
 	return err;
 }

@@ -2,17 +2,17 @@
 
 #include <stdlib.h>
 
+#include "number_column.h"
 #include "pack.h"
 #include "replay_items.h"
 #include "snapshot_layout.h"
 
-/* Deeper than any replay lets blocks stand in each other. */
-#define MAX_DEPTH 32
+/* No more reservations and mappings than so many for each byte that tells of them. */
+#define MOST_FOR_A_BYTE 4096
 
 void vs_snapshot_items_fini(struct vs_snapshot_items *items)
 {
 	free(items->items);
-	free(items->nr_children);
 	free(items->handles);
 	free(items->freed);
 	free(items->mapped);
@@ -25,256 +25,149 @@ static void fail(struct vs_wire *in)
 		in->error = -VS_ERR_CORRUPT;
 }
 
-/* The next number, which must be below a limit. */
-static uint64_t get_below(struct vs_wire *in, uint64_t limit)
-{
-	uint64_t value = vs_wire_get_varint(in);
-
-	if (value < limit)
-		return value;
-	fail(in);
-	return 0;
-}
-
-/* The next number, added to another one. */
-static uint64_t get_behind(struct vs_wire *in, uint64_t from)
-{
-	uint64_t value;
-
-	if (__builtin_add_overflow(from, vs_wire_get_varint(in), &value))
-		fail(in);
-	return value;
-}
-
 struct vs_replay_pool *vs_snapshot_items_get_pool(struct vs_wire *in,
 						  const struct vs_replay *replay)
 {
-	uint64_t number = get_below(in, replay->nr_pools + 1);
+	uint64_t number = vs_wire_get_varint(in);
 
-	return number ? replay->pools[number - 1] : NULL;
+	if (number <= replay->nr_pools)
+		return number ? replay->pools[number - 1] : NULL;
+	fail(in);
+	return NULL;
 }
 
-/* ---- Columns -------------------------------------------------------------------------------- */
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+static const struct vs_snapshot_row *get_row(const struct vs_snapshot_chain *chain, size_t i)
+{
+	return &chain->items.rows[chain->items.order[i]];
+}
+
+/* How many there are of each part, which stand one behind the other. */
+static int count_rows(struct vs_snapshot_items *items, const struct vs_snapshot_chain *chain)
+{
+	uint8_t part = VS_SNAPSHOT_HANDLES;
+	size_t i;
+
+	items->nr_items = chain->items.nr;
+	for (i = 0; i < items->nr_items; i++) {
+		const struct vs_snapshot_row *row = get_row(chain, i);
+
+		if (row->part < part || (row->depth && row->part < VS_SNAPSHOT_REGIONS))
+			return -VS_ERR_CORRUPT;
+		part = row->part;
+		items->nr_handles += part == VS_SNAPSHOT_HANDLES;
+		items->nr_arrays += part == VS_SNAPSHOT_ARRAYS;
+		items->nr_alive += part != VS_SNAPSHOT_FREED;
+		items->nr_freed += part == VS_SNAPSHOT_FREED && !row->depth;
+	}
+	return 0;
+}
 
 /* Items are the replay's, also if nothing comes of them. */
 static int make_room(struct vs_snapshot_items *items, struct vs_replay *replay)
 {
 	size_t i;
-	int err = 0;
+	int err = vs_replay_items_reserve(replay, items->nr_items);
 
 	items->items = calloc(items->nr_items + 1, sizeof(items->items[0]));
-	items->nr_children = calloc(items->nr_items + 1, sizeof(items->nr_children[0]));
 	items->handles = calloc(items->nr_handles + 1, sizeof(items->handles[0]));
 	items->freed = calloc(items->nr_freed + 1, sizeof(items->freed[0]));
-	if (!items->items || !items->nr_children || !items->handles || !items->freed)
+	if (!items->items || !items->handles || !items->freed)
 		return -VS_ERR_NO_MEMORY;
 	for (i = 0; i < items->nr_items && !err; i++)
 		err = vs_replay_items_make(replay, &items->items[i]);
 	return err;
 }
 
-/* No sum of them is more than there are. */
-static int get_counts(struct vs_snapshot_items *items, struct vs_wire *in, struct vs_replay *replay)
+static bool is_right(const struct vs_snapshot_row *row, const struct vs_replay *replay)
 {
-	size_t left;
+	uint32_t class = row->shape & VS_SNAPSHOT_CLASS_MASK;
+	uint32_t kind = (uint32_t)row->shape >> VS_SNAPSHOT_KIND_SHIFT;
 
-	items->nr_items = left = vs_pack_get_count(in);
-	items->nr_handles = get_below(in, left + 1);
-	left -= items->nr_handles;
-	items->nr_arrays = get_below(in, left + 1);
-	left -= items->nr_arrays;
-	items->nr_regions = get_below(in, left + 1);
-	left -= items->nr_regions;
-	items->nr_freed = get_below(in, left + 1);
-	return in->error ? in->error : make_room(items, replay);
+	/* What is in a pool is a block; what a site asks for is of one domain. */
+	return class <= VS_ITEM_HANDLE && kind < VS_NR_MEMORY_KINDS &&
+	       (!(row->shape & VS_SNAPSHOT_RELEASED) || class == VS_ITEM_HANDLE) &&
+	       row->account < replay->nr_accounts &&
+	       replay->accounts[row->account]->domain ==
+		       vs_replay_get_domain((enum vs_memory_kind)kind) &&
+	       row->pool <= replay->nr_pools && row->owner <= replay->nr_pools &&
+	       (class == VS_ITEM_BLOCK) == (row->pool != 0) && row->base != UINT64_MAX &&
+	       row->slack_size <= row->size && row->id && row->id <= replay->last_id &&
+	       row->birth_ns <= replay->now_ns && row->birth_step <= replay->nr_steps;
 }
 
-static void get_shape(struct vs_wire *in, struct vs_item *item)
+static struct vs_replay_pool *find_pool(const struct vs_replay *replay, uint32_t ref)
 {
-	uint64_t shape = get_below(in, (uint64_t)VS_NR_MEMORY_KINDS << VS_SNAPSHOT_KIND_SHIFT);
-
-	item->class = (enum vs_item_class)(shape & VS_SNAPSHOT_CLASS_MASK);
-	item->kind = (enum vs_memory_kind)(shape >> VS_SNAPSHOT_KIND_SHIFT);
-	item->is_released = shape & VS_SNAPSHOT_RELEASED;
-	if (item->class > VS_ITEM_HANDLE || (item->is_released && item->class != VS_ITEM_HANDLE))
-		fail(in);
+	return ref ? replay->pools[ref - 1] : NULL;
 }
 
-/* A site's memory is of one device and one domain, so the item's is, too. */
-static void get_account(struct vs_wire *in, struct vs_item *item, const struct vs_replay *replay)
-{
-	uint64_t number = get_below(in, replay->nr_accounts);
-
-	if (in->error)
-		return;
-	item->account = replay->accounts[number];
-	item->device = item->account->device;
-	if (item->account->domain != vs_replay_get_domain(item->kind))
-		fail(in);
-}
-
-/* Gaps are kept in range.base until it is known what they are from. */
-static void get_columns(struct vs_snapshot_items *items, struct vs_wire *in,
-			const struct vs_replay *replay)
-{
-	struct vs_item **all = items->items;
-	size_t nr = items->nr_items, i;
-
-	for (i = 0; i < nr; i++)
-		items->nr_children[i] = vs_wire_get_varint32(in);
-	for (i = 0; i < nr; i++)
-		all[i]->range.base = vs_wire_get_varint(in);
-	for (i = 0; i < nr; i++)
-		all[i]->size = vs_wire_get_varint(in);
-	for (i = 0; i < nr; i++)
-		get_shape(in, all[i]);
-	for (i = 0; i < nr; i++)
-		get_account(in, all[i], replay);
-	for (i = 0; i < nr; i++)
-		all[i]->pool = vs_snapshot_items_get_pool(in, replay);
-	for (i = 0; i < nr; i++)
-		all[i]->owner = vs_snapshot_items_get_pool(in, replay);
-	for (i = 0; i < nr; i++)
-		all[i]->api = vs_wire_get_varint32(in);
-	for (i = 0; i < nr; i++)
-		all[i]->context = vs_wire_get_varint32(in);
-	/* What is in a pool is a block. */
-	for (i = 0; i < nr && !in->error; i++)
-		if ((all[i]->class == VS_ITEM_BLOCK) != (all[i]->pool != NULL))
-			fail(in);
-}
-
-/* by_id: the items from the oldest to the youngest. */
-static void get_births(struct vs_snapshot_items *items, struct vs_wire *in,
-		       const struct vs_replay *replay, struct vs_item **by_id)
-{
-	uint64_t unit = vs_wire_get_varint(in), id = 0, time_ns = 0, step = 0, run = 0;
-	uint64_t units;
-	size_t nr = items->nr_items, i;
-
-	for (i = 0; i < nr && !in->error; i++) {
-		by_id[i]->id = get_behind(in, id);
-		if (by_id[i]->id == id)
-			fail(in);
-		id = by_id[i]->id;
-	}
-	for (i = 0; i < nr && !in->error; i++) {
-		units = vs_wire_get_varint(in);
-		if (__builtin_mul_overflow(units, unit, &units) ||
-		    __builtin_add_overflow(time_ns, units, &time_ns))
-			fail(in);
-		by_id[i]->birth_ns = time_ns;
-	}
-	for (i = 0; i < nr && !in->error; i++)
-		step = by_id[i]->birth_step = get_behind(in, step);
-	for (i = 0; i < nr && !in->error; i++) {
-		by_id[i]->slack_size = vs_wire_get_varint(in);
-		run = by_id[i]->run = run + vs_wire_unfold_sign(vs_wire_get_varint(in));
-		if (by_id[i]->slack_size > by_id[i]->size)
-			fail(in);
-	}
-	if (id > replay->last_id || time_ns > replay->now_ns || step > replay->nr_steps)
-		fail(in);
-}
-
-static int get_ranks(struct vs_snapshot_items *items, struct vs_wire *in,
+static void set_item(struct vs_item *item, const struct vs_snapshot_row *row,
 		     const struct vs_replay *replay)
 {
-	struct vs_item **by_id = calloc(items->nr_items + 1, sizeof(by_id[0]));
+	item->range.base = row->base;
+	item->range.size = vs_replay_items_get_extent(row->base, row->size);
+	item->id = row->id;
+	item->size = row->size;
+	item->slack_size = row->slack_size;
+	item->run = row->run;
+	item->birth_ns = row->birth_ns;
+	item->birth_step = row->birth_step;
+	item->class = (enum vs_item_class)(row->shape & VS_SNAPSHOT_CLASS_MASK);
+	item->kind = (enum vs_memory_kind)(row->shape >> VS_SNAPSHOT_KIND_SHIFT);
+	item->is_released = row->shape & VS_SNAPSHOT_RELEASED;
+	item->api = row->api;
+	item->context = row->context;
+	item->account = replay->accounts[row->account];
+	item->device = item->account->device;
+	item->pool = find_pool(replay, row->pool);
+	item->owner = find_pool(replay, row->owner);
+}
+
+static int set_items(struct vs_snapshot_items *items, const struct vs_snapshot_chain *chain,
+		     const struct vs_replay *replay)
+{
 	size_t i;
 
-	if (!by_id)
-		return -VS_ERR_NO_MEMORY;
-	for (i = 0; i < items->nr_items && !in->error; i++) {
-		uint64_t rank = get_below(in, items->nr_items);
+	for (i = 0; i < items->nr_items; i++) {
+		const struct vs_snapshot_row *row = get_row(chain, i);
 
-		if (by_id[rank])
-			fail(in);
-		by_id[rank] = items->items[i];
+		/* They are in no order. */
+		if (i + 16 < items->nr_items)
+			__builtin_prefetch(get_row(chain, i + 16));
+		if (!is_right(row, replay))
+			return -VS_ERR_CORRUPT;
+		set_item(items->items[i], row, replay);
 	}
-	if (!in->error)
-		get_births(items, in, replay, by_id);
-	free(by_id);
-	return in->error;
+	return 0;
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------ */
 
-/* Where the next item is looked for, in all of them. */
-struct walk {
-	struct vs_snapshot_items *items;
-	size_t next;
-	int error;
+/* The latest item of each depth, and where the next one of it may begin, or has to end. */
+struct nesting {
+	struct vs_item *items[VS_SNAPSHOT_MAX_DEPTH + 2];
+	uint64_t bounds[VS_SNAPSHOT_MAX_DEPTH + 2];
+	struct vs_item **links[VS_SNAPSHOT_MAX_DEPTH + 2];
+	size_t depth; /* of the next item, at most */
 };
 
-static struct vs_item *step(struct walk *walk)
-{
-	if (walk->next < walk->items->nr_items)
-		return walk->items->items[walk->next++];
-	walk->error = -VS_ERR_CORRUPT;
-	return NULL;
-}
-
-/* base: below the end of all addresses. */
-static void set_range(struct walk *walk, struct vs_item *item, uint64_t base)
-{
-	if (base == UINT64_MAX)
-		walk->error = -VS_ERR_CORRUPT;
-	item->range.base = base;
-	item->range.size = vs_replay_items_get_extent(base, item->size);
-}
-
-static void set_base(struct walk *walk, struct vs_item *item, uint64_t from)
-{
-	uint64_t base;
-
-	if (__builtin_add_overflow(from, item->range.base, &base))
-		base = UINT64_MAX;
-	set_range(walk, item, base);
-}
-
 /* Handles, then arrays: they have numbers, and nothing is in them. */
-static void number_items(struct walk *walk, size_t nr, enum vs_item_class class,
+static bool are_numbered(struct vs_item *const *items, size_t nr, enum vs_item_class class,
 			 enum vs_memory_kind kind)
 {
-	uint64_t last = 0;
 	size_t i;
 
-	for (i = 0; i < nr && !walk->error; i++) {
-		struct vs_item *item = step(walk);
-
-		set_base(walk, item, last);
+	for (i = 0; i < nr; i++) {
+		if (items[i]->class != class || items[i]->kind != kind)
+			return false;
 		/* Only a released handle's number may be there again. */
-		if (item->class != class || item->kind != kind ||
-		    walk->items->nr_children[walk->next - 1] ||
-		    (i && class == VS_ITEM_SEGMENT && item->range.base == last))
-			walk->error = -VS_ERR_CORRUPT;
-		last = item->range.base;
+		if (i && (items[i]->range.base < items[i - 1]->range.base ||
+			  (class == VS_ITEM_SEGMENT &&
+			   items[i]->range.base == items[i - 1]->range.base)))
+			return false;
 	}
-}
-
-static void place_children(struct walk *walk, struct vs_item *parent, uint32_t nr, int depth)
-{
-	uint64_t from = parent->range.base, end = vs_range_end(&parent->range);
-	uint32_t i;
-
-	if (nr && depth == MAX_DEPTH)
-		walk->error = -VS_ERR_CORRUPT;
-	for (i = 0; i < nr && !walk->error; i++) {
-		struct vs_item *item = step(walk);
-
-		if (!item)
-			return;
-		set_base(walk, item, from);
-		if (walk->error || item->class != VS_ITEM_BLOCK || item->range.base >= end ||
-		    vs_range_end(&item->range) > end) {
-			walk->error = -VS_ERR_CORRUPT;
-			return;
-		}
-		item->parent = parent;
-		from = vs_range_end(&item->range);
-		place_children(walk, item, walk->items->nr_children[walk->next - 1], depth + 1);
-	}
+	return true;
 }
 
 static bool is_array(const struct vs_item *item)
@@ -287,123 +180,144 @@ static bool is_mapped(const struct vs_item *item)
 	return item->class == VS_ITEM_SEGMENT && item->kind == VS_MEMORY_VMM;
 }
 
-static void place_regions(struct walk *walk)
+/* One that is alive, at its depth. */
+static bool place_region(struct nesting *nesting, struct vs_item *item, size_t depth)
 {
-	uint64_t from = 0;
-	size_t i;
+	uint64_t end = vs_range_end(&item->range);
 
-	for (i = 0; i < walk->items->nr_regions && !walk->error; i++) {
-		struct vs_item *item = step(walk);
-
-		if (!item)
-			return;
-		set_base(walk, item, from);
-		if (item->class == VS_ITEM_HANDLE || is_array(item))
-			walk->error = -VS_ERR_CORRUPT;
-		if (walk->error)
-			return;
-		from = vs_range_end(&item->range);
-		place_children(walk, item, walk->items->nr_children[walk->next - 1], 0);
+	if (depth > nesting->depth || item->range.base < nesting->bounds[depth])
+		return false;
+	if (!depth && (item->class == VS_ITEM_HANDLE || is_array(item)))
+		return false;
+	if (depth) {
+		item->parent = nesting->items[depth - 1];
+		if (item->class != VS_ITEM_BLOCK || end > vs_range_end(&item->parent->range))
+			return false;
 	}
+	nesting->items[depth] = item;
+	nesting->bounds[depth] = end;
+	nesting->bounds[depth + 1] = item->range.base;
+	nesting->depth = depth + 1;
+	return true;
 }
 
-/* Those that were in something freed are in a list, the highest first. */
-static void hold_children(struct walk *walk, struct vs_item *parent, uint32_t nr, int depth)
+/* What was in something freed is in a list, the highest first. */
+static bool hold_freed(struct nesting *nesting, struct vs_item *item, size_t depth, bool has_held)
 {
-	uint64_t to = vs_range_end(&parent->range);
-	struct vs_item **link = &parent->held;
-	uint32_t i;
-
-	if (nr && depth == MAX_DEPTH)
-		walk->error = -VS_ERR_CORRUPT;
-	for (i = 0; i < nr && !walk->error; i++) {
-		struct vs_item *item = step(walk);
-		uint64_t extent, room = to - parent->range.base;
-
-		if (!item)
-			return;
-		/* Not beyond the end of all addresses: it is in something that is not. */
-		extent = item->size ? item->size : 1;
-		if (item->class != VS_ITEM_BLOCK || item->range.base > room ||
-		    extent > room - item->range.base) {
-			walk->error = -VS_ERR_CORRUPT;
-			return;
-		}
-		set_range(walk, item, to - item->range.base - extent);
-		item->parent = parent;
-		to = item->range.base;
-		*link = item;
-		link = &item->next_held;
-		hold_children(walk, item, walk->items->nr_children[walk->next - 1], depth + 1);
+	if (depth > nesting->depth)
+		return false;
+	if (!depth && (is_mapped(item) || (item->pool && vs_replay_is_pool_block(item)) ||
+		       (has_held && (item->class == VS_ITEM_HANDLE || is_array(item)))))
+		return false;
+	if (depth) {
+		item->parent = nesting->items[depth - 1];
+		if (item->class != VS_ITEM_BLOCK || item->range.base < item->parent->range.base ||
+		    vs_range_end(&item->range) > nesting->bounds[depth])
+			return false;
+		*nesting->links[depth] = item;
+		nesting->links[depth] = &item->next_held;
+		nesting->bounds[depth] = item->range.base;
 	}
+	nesting->items[depth] = item;
+	nesting->bounds[depth + 1] = vs_range_end(&item->range);
+	nesting->links[depth + 1] = &item->held;
+	nesting->depth = depth + 1;
+	return true;
 }
 
-static void hold_freed(struct walk *walk)
+static int find_addresses(struct vs_snapshot_items *items, const struct vs_snapshot_chain *chain)
 {
-	size_t i;
+	size_t i = items->nr_handles + items->nr_arrays, nr_freed = 0;
+	struct nesting nesting = {0};
 
-	for (i = 0; i < walk->items->nr_freed && !walk->error; i++) {
-		struct vs_item *item = step(walk);
-		uint32_t nr_children;
+	if (!are_numbered(items->items, items->nr_handles, VS_ITEM_HANDLE, VS_MEMORY_VMM) ||
+	    !are_numbered(items->items + items->nr_handles, items->nr_arrays, VS_ITEM_SEGMENT,
+			  VS_MEMORY_ARRAY))
+		return -VS_ERR_CORRUPT;
+	for (; i < items->nr_alive; i++)
+		if (!place_region(&nesting, items->items[i], get_row(chain, i)->depth))
+			return -VS_ERR_CORRUPT;
+	nesting.depth = 0;
+	for (; i < items->nr_items; i++) {
+		size_t depth = get_row(chain, i)->depth;
+		bool has_held = i + 1 < items->nr_items && get_row(chain, i + 1)->depth > depth;
 
-		if (!item)
-			return;
-		nr_children = walk->items->nr_children[walk->next - 1];
-		set_base(walk, item, 0);
-		if (is_mapped(item) || (item->pool && vs_replay_is_pool_block(item)) ||
-		    (nr_children && (item->class == VS_ITEM_HANDLE || is_array(item))))
-			walk->error = -VS_ERR_CORRUPT;
-		walk->items->freed[i] = walk->next - 1;
-		hold_children(walk, item, walk->error ? 0 : nr_children, 0);
+		if (!hold_freed(&nesting, items->items[i], depth, has_held))
+			return -VS_ERR_CORRUPT;
+		if (!depth)
+			items->freed[nr_freed++] = i;
 	}
-}
-
-static int find_addresses(struct vs_snapshot_items *items)
-{
-	struct walk walk = {.items = items};
-
-	number_items(&walk, items->nr_handles, VS_ITEM_HANDLE, VS_MEMORY_VMM);
-	number_items(&walk, items->nr_arrays, VS_ITEM_SEGMENT, VS_MEMORY_ARRAY);
-	place_regions(&walk);
-	hold_freed(&walk);
-	if (!walk.error && walk.next != items->nr_items)
-		walk.error = -VS_ERR_CORRUPT;
-	return walk.error;
+	return 0;
 }
 
 /* ---- Virtual memory ------------------------------------------------------------------------- */
 
-/* A range behind another one. */
-static void get_range(struct vs_wire *in, struct vs_range *range, uint64_t from)
+/* How many there are, and the columns of each; the caller's to free. */
+struct ranges {
+	size_t nr;
+	uint64_t *numbers; /* one column behind the other */
+};
+
+static struct ranges get_ranges(struct vs_wire *in, size_t nr_columns)
 {
-	range->base = get_behind(in, from);
-	range->size = vs_wire_get_varint(in);
-	if (!range->size || range->size > UINT64_MAX - range->base)
+	size_t left = vs_wire_left(in), column;
+	uint64_t nr = vs_wire_get_varint(in);
+	struct ranges ranges = {0};
+
+	if (nr / MOST_FOR_A_BYTE > left)
 		fail(in);
+	if (in->error)
+		return ranges;
+	ranges.numbers = calloc(nr * nr_columns + 1, sizeof(ranges.numbers[0]));
+	if (!ranges.numbers) {
+		in->error = -VS_ERR_NO_MEMORY;
+		return ranges;
+	}
+	ranges.nr = nr;
+	for (column = 0; column < nr_columns; column++)
+		vs_number_column_get(in, VS_NUMBERS_PLAIN, ranges.numbers + column * nr, nr);
+	return ranges;
+}
+
+/* Address and size of one behind another one that ends at *from. */
+static void set_range(struct vs_wire *in, struct vs_range *range, const struct ranges *ranges,
+		      size_t i, uint64_t *from)
+{
+	range->size = ranges->numbers[ranges->nr + i];
+	if (__builtin_add_overflow(*from, ranges->numbers[i], &range->base) || !range->size ||
+	    range->size > UINT64_MAX - range->base) {
+		fail(in);
+		return;
+	}
+	*from = vs_range_end(range);
 }
 
 static int get_reservations(struct vs_wire *in, struct vs_replay *replay)
 {
-	size_t nr = vs_pack_get_count(in), i;
+	struct ranges ranges = get_ranges(in, 4);
+	const uint64_t *ids = ranges.numbers + 2 * ranges.nr, *owners = ids + ranges.nr;
 	uint64_t from = 0;
+	size_t i;
 
-	for (i = 0; i < nr && !in->error; i++) {
+	for (i = 0; i < ranges.nr && !in->error; i++) {
 		struct vs_reservation *reservation = calloc(1, sizeof(*reservation));
 
-		if (!reservation)
-			return -VS_ERR_NO_MEMORY;
-		get_range(in, &reservation->range, from);
-		reservation->id = vs_wire_get_varint(in);
-		reservation->owner = vs_snapshot_items_get_pool(in, replay);
-		if (!reservation->id || reservation->id > replay->last_reservation_id)
+		if (!reservation) {
+			in->error = -VS_ERR_NO_MEMORY;
+			break;
+		}
+		set_range(in, &reservation->range, &ranges, i, &from);
+		reservation->id = ids[i];
+		if (!ids[i] || ids[i] > replay->last_reservation_id || owners[i] > replay->nr_pools)
 			fail(in);
 		if (in->error) {
 			free(reservation);
 			break;
 		}
-		from = vs_range_end(&reservation->range);
-		vs_range_tree_insert(&replay->reservations, &reservation->range);
+		reservation->owner = find_pool(replay, (uint32_t)owners[i]);
+		vs_range_tree_insert_before(&replay->reservations, &reservation->range, NULL);
 	}
+	free(ranges.numbers);
 	return in->error;
 }
 
@@ -411,27 +325,32 @@ static int get_reservations(struct vs_wire *in, struct vs_replay *replay)
 static int get_mappings(struct vs_snapshot_items *items, struct vs_wire *in,
 			struct vs_replay *replay)
 {
-	size_t nr = vs_pack_get_count(in);
+	struct ranges ranges = get_ranges(in, 3);
 	uint64_t from = 0;
 
-	items->mapped = calloc(nr + 1, sizeof(items->mapped[0]));
-	if (!items->mapped)
-		return -VS_ERR_NO_MEMORY;
-	for (; items->nr_mapped < nr && !in->error; items->nr_mapped++) {
+	items->mapped = calloc(ranges.nr + 1, sizeof(items->mapped[0]));
+	if (!items->mapped && !in->error)
+		in->error = -VS_ERR_NO_MEMORY;
+	for (; items->nr_mapped < ranges.nr && !in->error; items->nr_mapped++) {
 		struct vs_mapping *mapping = calloc(1, sizeof(*mapping));
+		uint64_t mapped = ranges.numbers[2 * ranges.nr + items->nr_mapped];
 
-		if (!mapping)
-			return -VS_ERR_NO_MEMORY;
-		get_range(in, &mapping->range, from);
-		items->mapped[items->nr_mapped] = get_below(in, (items->nr_handles + 1) * 2);
-		mapping->is_owned = items->mapped[items->nr_mapped] & 1;
+		if (!mapping) {
+			in->error = -VS_ERR_NO_MEMORY;
+			break;
+		}
+		set_range(in, &mapping->range, &ranges, items->nr_mapped, &from);
+		if (mapped >= (items->nr_handles + 1) * 2)
+			fail(in);
 		if (in->error) {
 			free(mapping);
 			break;
 		}
-		from = vs_range_end(&mapping->range);
-		vs_range_tree_insert(&replay->mappings, &mapping->range);
+		items->mapped[items->nr_mapped] = mapped;
+		mapping->is_owned = mapped & 1;
+		vs_range_tree_insert_before(&replay->mappings, &mapping->range, NULL);
 	}
+	free(ranges.numbers);
 	return in->error;
 }
 
@@ -542,51 +461,46 @@ static void attach_mappings(struct vs_snapshot_items *items, struct vs_replay *r
 /* Freed ones are not alive: they stay here. */
 static int bear_items(struct vs_snapshot_items *items, struct vs_replay *replay)
 {
-	size_t end = items->nr_freed ? items->freed[0] : items->nr_items, i;
+	size_t i;
 	int err = bear_handles(items, replay);
 
 	if (err)
 		return err;
 	attach_mappings(items, replay);
-	for (i = items->nr_handles; i < end && !err; i++) {
+	if (vs_id_map_reserve(&replay->blocks_at, items->nr_alive))
+		return -VS_ERR_NO_MEMORY;
+	for (i = items->nr_handles; i < items->nr_alive && !err; i++) {
 		struct vs_item *item = items->items[i];
 
 		items->items[i] = NULL;
-		err = vs_replay_items_restore(replay, item);
+		err = vs_replay_items_restore_last(replay, item);
 	}
 	return err;
 }
 
-int vs_snapshot_items_get(struct vs_snapshot_items *items, struct vs_wire *in,
+int vs_snapshot_items_get(struct vs_snapshot_items *items, const struct vs_snapshot_chain *chain,
 			  struct vs_replay *replay)
 {
-	int err = get_counts(items, in, replay);
+	struct vs_wire in = chain->virtual;
+	int err = count_rows(items, chain);
 
-	if (err)
-		return err;
-	get_columns(items, in, replay);
-	err = in->error ? in->error : get_ranks(items, in, replay);
 	if (!err)
-		err = find_addresses(items);
+		err = make_room(items, replay);
 	if (!err)
-		err = get_reservations(in, replay);
+		err = set_items(items, chain, replay);
 	if (!err)
-		err = get_mappings(items, in, replay);
+		err = find_addresses(items, chain);
+	if (!err)
+		err = get_reservations(&in, replay);
+	if (!err)
+		err = get_mappings(items, &in, replay);
+	if (!err && vs_wire_left(&in))
+		err = -VS_ERR_CORRUPT;
 	if (err)
 		return err;
 	count_mappings(items);
 	err = check_mapped(items, replay);
 	return err ? err : bear_items(items, replay);
-}
-
-/* The replay has the item at *next, or will, and all that was in it. */
-static void hand_over(struct vs_snapshot_items *items, size_t *next)
-{
-	uint32_t nr_children = items->nr_children[*next], i;
-
-	items->items[(*next)++] = NULL;
-	for (i = 0; i < nr_children; i++)
-		hand_over(items, next);
 }
 
 struct vs_item *vs_snapshot_items_take_freed(struct vs_snapshot_items *items)
@@ -598,6 +512,7 @@ struct vs_item *vs_snapshot_items_take_freed(struct vs_snapshot_items *items)
 		return NULL;
 	next = items->freed[items->nr_taken++];
 	item = items->items[next];
-	hand_over(items, &next);
+	/* The replay has it, or will, and all that was in it. */
+	items->items[next] = NULL;
 	return item;
 }

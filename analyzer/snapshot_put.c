@@ -1,10 +1,14 @@
 /* The order of everything here is that of docs/trace-format.md, section 9.4. */
+#include "snapshot.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #include "grow.h"
+#include "number_column.h"
 #include "replay_items.h"
-#include "snapshot.h"
 #include "snapshot_layout.h"
+#include "snapshot_rows.h"
 
 /* Whoever adds to one of these learns here that snapshots must have it, too, or make it anew. */
 #define SIZE_OF(name, bytes)                                                \
@@ -21,12 +25,20 @@ SIZE_OF(vs_reservation, 80);
 SIZE_OF(vs_mapping, 80);
 SIZE_OF(vs_item, 256);
 
-/* An item on its way into the columns. */
-struct entry {
-	const struct vs_item *item;
-	uint64_t gap; /* between it and what is before it */
-	uint32_t nr_children;
-	uint32_t rank; /* in the order of ids */
+/* What has to be known of a snapshot to tell the next one. */
+struct past {
+	struct vs_snapshot_rows rows;
+	struct vs_snapshot_origin origin;
+	uint32_t *apis; /* of its accounts */
+	size_t nr_accounts;
+	size_t apis_capacity;
+	struct vs_pack virtual; /* its reservations and mappings */
+};
+
+struct vs_snapshot_memory {
+	bool has_last;
+	struct past last;
+	struct past next; /* of the one that was just put */
 };
 
 struct gatherer {
@@ -34,11 +46,7 @@ struct gatherer {
 	struct vs_pack *out;
 	const struct vs_replay_thread **threads; /* by id */
 	size_t nr_threads;
-	struct entry *entries;
-	size_t nr_entries;
-	size_t entries_capacity;
-	struct vs_id_map handles; /* id -> 1 + its place; they are the first entries */
-	size_t nr_handles;
+	struct vs_id_map handles; /* id -> 1 + its place; they are the first rows */
 };
 
 /* The first thing that fails is kept: see struct vs_pack. */
@@ -51,6 +59,26 @@ static void note(struct gatherer *gatherer, int err)
 static void put(struct gatherer *gatherer, uint64_t value)
 {
 	vs_pack_put_varint(gatherer->out, value);
+}
+
+static uint64_t put_pool(const struct vs_replay_pool *pool)
+{
+	return pool ? pool->index + 1ull : 0;
+}
+
+static uint64_t get_handle(const struct gatherer *gatherer, const struct vs_item *handle)
+{
+	return handle ? (uintptr_t)vs_id_map_get(&gatherer->handles, handle->id) : 0;
+}
+
+/* Room for a column; NULL is noted. */
+static uint64_t *make_column(struct gatherer *gatherer, size_t nr)
+{
+	uint64_t *numbers = gatherer->out->error ? NULL : calloc(nr + 1, sizeof(*numbers));
+
+	if (!numbers)
+		note(gatherer, -VS_ERR_NO_MEMORY);
+	return numbers;
 }
 
 /* ---- What is there before anything lives ---------------------------------------------------- */
@@ -169,330 +197,150 @@ static void put_pools(struct gatherer *gatherer)
 	}
 }
 
-static void put_accounts(struct gatherer *gatherer, bool with_sums)
-{
-	struct vs_account *const *accounts = gatherer->replay->accounts;
-	size_t nr = gatherer->replay->nr_accounts, i;
-	uint64_t site = 0;
+/* ---- Accounts ------------------------------------------------------------------------------- */
 
+/* Those from the account `first` on. */
+static void put_accounts(struct gatherer *gatherer, size_t first)
+{
+	struct vs_account *const *accounts = gatherer->replay->accounts + first;
+	size_t nr = gatherer->replay->nr_accounts - first, i;
+	uint64_t *numbers = make_column(gatherer, nr);
+	uint64_t site = first ? accounts[-1]->site->index : 0;
+
+	if (!numbers)
+		return;
 	put(gatherer, nr);
 	/* Sites are defined right before they are first used: mostly this is 1. */
 	for (i = 0; i < nr; i++) {
-		put(gatherer, vs_wire_fold_sign(accounts[i]->site->index - site));
+		numbers[i] = accounts[i]->site->index - site;
 		site = accounts[i]->site->index;
 	}
+	vs_number_column_put(gatherer->out, VS_NUMBERS_SIGNED, numbers, nr);
 	for (i = 0; i < nr; i++)
-		put(gatherer,
-		    (uint64_t)accounts[i]->device->index * VS_NR_DOMAINS + accounts[i]->domain);
+		numbers[i] =
+			(uint64_t)accounts[i]->device->index * VS_NR_DOMAINS + accounts[i]->domain;
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
 	for (i = 0; i < nr; i++)
-		put(gatherer, accounts[i]->api);
-	for (i = 0; i < nr && with_sums; i++) {
-		put(gatherer, accounts[i]->live_bytes);
-		put(gatherer, accounts[i]->live_count);
-	}
+		numbers[i] = accounts[i]->api;
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
+	free(numbers);
 }
 
-/* ---- What is alive -------------------------------------------------------------------------- */
-
-static struct entry *add_entry(struct gatherer *gatherer, const struct vs_item *item)
+static void put_account_sums(struct gatherer *gatherer)
 {
-	note(gatherer,
-	     VS_GROW(gatherer->entries, gatherer->entries_capacity, gatherer->nr_entries + 1));
-	if (gatherer->out->error)
-		return NULL;
-	gatherer->entries[gatherer->nr_entries] = (struct entry){.item = item};
-	return &gatherer->entries[gatherer->nr_entries++];
-}
+	struct vs_account *const *accounts = gatherer->replay->accounts;
+	size_t nr = gatherer->replay->nr_accounts, i;
+	uint64_t *numbers = make_column(gatherer, nr);
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const struct vs_item *x = ((const struct entry *)a)->item;
-	const struct vs_item *y = ((const struct entry *)b)->item;
-
-	if (x->range.base != y->range.base)
-		return x->range.base < y->range.base ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Things with a number instead of an address, from the entry `first` on. */
-static void sort_numbered(struct gatherer *gatherer, size_t first)
-{
-	uint64_t last = 0;
-	size_t i;
-
-	if (first == gatherer->nr_entries)
+	if (!numbers)
 		return;
-	qsort(gatherer->entries + first, gatherer->nr_entries - first, sizeof(struct entry),
-	      compare_numbers);
-	for (i = first; i < gatherer->nr_entries; i++) {
-		gatherer->entries[i].gap = gatherer->entries[i].item->range.base - last;
-		last = gatherer->entries[i].item->range.base;
-	}
+	for (i = 0; i < nr; i++)
+		numbers[i] = accounts[i]->live_bytes;
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
+	for (i = 0; i < nr; i++)
+		numbers[i] = accounts[i]->live_count;
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
+	free(numbers);
 }
 
-static void gather_map(struct gatherer *gatherer, const struct vs_id_map *map)
+/* Accounts that were there, and have learnt which function they come from. */
+static void put_changed_apis(struct gatherer *gatherer, const struct past *last)
 {
-	size_t first = gatherer->nr_entries, slot = 0;
-	const struct vs_item *item;
-
-	while ((item = vs_id_map_next(map, &slot)))
-		add_entry(gatherer, item);
-	sort_numbered(gatherer, first);
-}
-
-static const struct vs_mapping *mapping_of(const struct vs_range *range)
-{
-	return (const struct vs_mapping *)(const void *)range; /* its first member */
-}
-
-/* Those that only mappings keep alive are in no map. */
-static void gather_released(struct gatherer *gatherer)
-{
-	const struct vs_range_tree *tree = &gatherer->replay->mappings;
-	const struct vs_range *range;
-
-	for (range = vs_range_tree_first(tree); range && !gatherer->out->error;
-	     range = vs_range_tree_next(tree, range)) {
-		struct vs_item *handle = mapping_of(range)->handle;
-
-		if (!handle || !handle->is_released ||
-		    vs_id_map_get(&gatherer->handles, handle->id))
-			continue;
-		add_entry(gatherer, handle);
-		note(gatherer, vs_id_map_put(&gatherer->handles, handle->id, handle));
-	}
-}
-
-static void gather_handles(struct gatherer *gatherer)
-{
-	const struct vs_item *item;
-	size_t slot = 0, i;
-
-	gather_released(gatherer);
-	while ((item = vs_id_map_next(&gatherer->replay->handles, &slot)))
-		add_entry(gatherer, item);
-	sort_numbered(gatherer, 0);
-	gatherer->nr_handles = gatherer->nr_entries;
-	for (i = 0; i < gatherer->nr_entries; i++)
-		note(gatherer, vs_id_map_put(&gatherer->handles, gatherer->entries[i].item->id,
-					     (void *)(uintptr_t)(i + 1)));
-}
-
-static uint64_t get_handle(const struct gatherer *gatherer, const struct vs_item *handle)
-{
-	return handle ? (uintptr_t)vs_id_map_get(&gatherer->handles, handle->id) : 0;
-}
-
-/* How deep blocks stand in each other is bounded by the replay. */
-static void gather_tree(struct gatherer *gatherer, const struct vs_range_tree *tree, uint64_t from)
-{
-	const struct vs_range *range;
-
-	for (range = vs_range_tree_first(tree); range; range = vs_range_tree_next(tree, range)) {
-		const struct vs_item *item = (const struct vs_item *)(const void *)range;
-		struct entry *entry = add_entry(gatherer, item);
-
-		if (!entry)
-			return;
-		entry->gap = range->base - from;
-		entry->nr_children = (uint32_t)item->blocks.nr_ranges;
-		gather_tree(gatherer, &item->blocks, range->base);
-		from = vs_range_end(range);
-	}
-}
-
-/* What was in something freed: the highest first, as it was taken out from the lowest on. */
-static void gather_held(struct gatherer *gatherer, const struct vs_item *parent, size_t entry)
-{
-	uint64_t to = vs_range_end(&parent->range);
-	const struct vs_item *item;
-
-	for (item = parent->held; item && !gatherer->out->error; item = item->next_held) {
-		struct entry *held = add_entry(gatherer, item);
-
-		if (!held)
-			return;
-		held->gap = to - vs_range_end(&item->range);
-		to = item->range.base;
-		gatherer->entries[entry].nr_children++;
-		gather_held(gatherer, item, gatherer->nr_entries - 1);
-	}
-}
-
-/* Returns how many there are. */
-static size_t gather_freed(struct gatherer *gatherer)
-{
+	struct vs_account *const *accounts = gatherer->replay->accounts;
+	uint64_t *which = make_column(gatherer, last->nr_accounts);
 	size_t nr = 0, i;
 
-	for (i = 0; i < gatherer->nr_threads; i++) {
-		const struct vs_item *freed = gatherer->threads[i]->freed;
-		struct entry *entry = freed ? add_entry(gatherer, freed) : NULL;
-
-		if (!entry)
-			continue;
-		entry->gap = freed->range.base;
-		gather_held(gatherer, freed, gatherer->nr_entries - 1);
-		nr++;
-	}
-	return nr;
+	if (!which)
+		return;
+	for (i = 0; i < last->nr_accounts; i++)
+		if (accounts[i]->api != last->apis[i])
+			which[nr++] = i;
+	put(gatherer, nr);
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, which, nr);
+	for (i = 0; i < nr; i++)
+		which[i] = accounts[which[i]]->api;
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, which, nr);
+	free(which);
 }
 
-static uint64_t put_pool(const struct vs_replay_pool *pool)
+static void remember_accounts(struct gatherer *gatherer, struct past *next)
 {
-	return pool ? pool->index + 1ull : 0;
-}
-
-static uint64_t put_shape(const struct vs_item *item)
-{
-	return (uint64_t)item->class | (uint64_t)item->kind << VS_SNAPSHOT_KIND_SHIFT |
-	       (item->is_released ? VS_SNAPSHOT_RELEASED : 0u);
-}
-
-/* One column after the other: what is alike stands together, and hardly takes room. */
-static void put_columns(struct gatherer *gatherer)
-{
-	const struct entry *entries = gatherer->entries;
-	size_t nr = gatherer->nr_entries, i;
-
-	for (i = 0; i < nr; i++)
-		put(gatherer, entries[i].nr_children);
-	for (i = 0; i < nr; i++)
-		put(gatherer, entries[i].gap);
-	for (i = 0; i < nr; i++)
-		put(gatherer, entries[i].item->size);
-	for (i = 0; i < nr; i++)
-		put(gatherer, put_shape(entries[i].item));
-	for (i = 0; i < nr; i++)
-		put(gatherer, entries[i].item->account->index);
-	for (i = 0; i < nr; i++)
-		put(gatherer, put_pool(entries[i].item->pool));
-	for (i = 0; i < nr; i++)
-		put(gatherer, put_pool(entries[i].item->owner));
-	for (i = 0; i < nr; i++)
-		put(gatherer, entries[i].item->api);
-	for (i = 0; i < nr; i++)
-		put(gatherer, entries[i].item->context);
-	for (i = 0; i < nr; i++)
-		put(gatherer, entries[i].rank);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
-
-	return x->item->id < y->item->id ? -1 : x->item->id > y->item->id;
-}
-
-static uint64_t get_common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-/* Births, from the oldest to the youngest. Most times are multiples of the trace's unit. */
-static void put_births(struct gatherer *gatherer, struct entry *const *by_id)
-{
-	uint64_t unit = 0, last_id = 0, last_ns = 0, last_step = 0, last_run = 0;
-	size_t nr = gatherer->nr_entries, i;
-
-	for (i = 0; i < nr; i++)
-		unit = get_common_divisor(unit, by_id[i]->item->birth_ns);
-	unit = unit ? unit : 1;
-	put(gatherer, unit);
-	for (i = 0; i < nr; i++) {
-		put(gatherer, by_id[i]->item->id - last_id);
-		last_id = by_id[i]->item->id;
-	}
-	for (i = 0; i < nr; i++) {
-		put(gatherer, (by_id[i]->item->birth_ns - last_ns) / unit);
-		last_ns = by_id[i]->item->birth_ns;
-	}
-	for (i = 0; i < nr; i++) {
-		put(gatherer, by_id[i]->item->birth_step - last_step);
-		last_step = by_id[i]->item->birth_step;
-	}
-	for (i = 0; i < nr; i++) {
-		put(gatherer, by_id[i]->item->slack_size);
-		put(gatherer, vs_wire_fold_sign(by_id[i]->item->run - last_run));
-		last_run = by_id[i]->item->run;
-	}
-}
-
-static void put_entries(struct gatherer *gatherer)
-{
-	struct entry **by_id = calloc(gatherer->nr_entries + 1, sizeof(*by_id));
+	const struct vs_replay *replay = gatherer->replay;
 	size_t i;
 
-	if (!by_id) {
-		note(gatherer, -VS_ERR_NO_MEMORY);
-		return;
-	}
-	for (i = 0; i < gatherer->nr_entries; i++)
-		by_id[i] = &gatherer->entries[i];
-	qsort(by_id, gatherer->nr_entries, sizeof(by_id[0]), compare_ids);
-	for (i = 0; i < gatherer->nr_entries; i++)
-		by_id[i]->rank = (uint32_t)i;
-	put_columns(gatherer);
-	put_births(gatherer, by_id);
-	free(by_id);
-}
-
-static void put_items(struct gatherer *gatherer)
-{
-	size_t nr_freed;
-
-	gather_handles(gatherer);
-	gather_map(gatherer, &gatherer->replay->arrays);
-	gather_tree(gatherer, &gatherer->replay->regions, 0);
-	nr_freed = gather_freed(gatherer);
+	note(gatherer, VS_GROW(next->apis, next->apis_capacity, replay->nr_accounts));
 	if (gatherer->out->error)
 		return;
-	put(gatherer, gatherer->nr_entries);
-	put(gatherer, gatherer->nr_handles);
-	put(gatherer, gatherer->replay->arrays.nr_used);
-	put(gatherer, gatherer->replay->regions.nr_ranges);
-	put(gatherer, nr_freed);
-	put_entries(gatherer);
+	next->nr_accounts = replay->nr_accounts;
+	for (i = 0; i < replay->nr_accounts; i++)
+		next->apis[i] = replay->accounts[i]->api;
+}
+
+/* ---- Virtual memory ------------------------------------------------------------------------- */
+
+/* Addresses, each from the end of the one before, and sizes. */
+static void put_ranges_of(struct gatherer *gatherer, const struct vs_range_tree *tree,
+			  uint64_t *numbers)
+{
+	const struct vs_range *range;
+	uint64_t from = 0;
+	size_t nr = 0;
+
+	put(gatherer, tree->nr_ranges);
+	for (range = vs_range_tree_first(tree); range; range = vs_range_tree_next(tree, range)) {
+		numbers[nr++] = range->base - from;
+		from = vs_range_end(range);
+	}
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
+	nr = 0;
+	for (range = vs_range_tree_first(tree); range; range = vs_range_tree_next(tree, range))
+		numbers[nr++] = range->size;
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
+}
+
+static const struct vs_reservation *reservation_of(const struct vs_range *range)
+{
+	return (const struct vs_reservation *)(const void *)range; /* its first member */
 }
 
 static void put_reservations(struct gatherer *gatherer)
 {
 	const struct vs_range_tree *tree = &gatherer->replay->reservations;
+	uint64_t *numbers = make_column(gatherer, tree->nr_ranges);
 	const struct vs_range *range;
-	uint64_t from = 0;
+	size_t nr = 0;
 
-	put(gatherer, tree->nr_ranges);
-	for (range = vs_range_tree_first(tree); range; range = vs_range_tree_next(tree, range)) {
-		const struct vs_reservation *reservation =
-			(const struct vs_reservation *)(const void *)range; /* its first member */
-
-		put(gatherer, range->base - from);
-		put(gatherer, range->size);
-		put(gatherer, reservation->id);
-		put(gatherer, put_pool(reservation->owner));
-		from = vs_range_end(range);
-	}
+	if (!numbers)
+		return;
+	put_ranges_of(gatherer, tree, numbers);
+	for (range = vs_range_tree_first(tree); range; range = vs_range_tree_next(tree, range))
+		numbers[nr++] = reservation_of(range)->id;
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
+	nr = 0;
+	for (range = vs_range_tree_first(tree); range; range = vs_range_tree_next(tree, range))
+		numbers[nr++] = put_pool(reservation_of(range)->owner);
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
+	free(numbers);
 }
 
 static void put_mappings(struct gatherer *gatherer)
 {
 	const struct vs_range_tree *tree = &gatherer->replay->mappings;
+	uint64_t *numbers = make_column(gatherer, tree->nr_ranges);
 	const struct vs_range *range;
-	uint64_t from = 0;
+	size_t nr = 0;
 
-	put(gatherer, tree->nr_ranges);
+	if (!numbers)
+		return;
+	put_ranges_of(gatherer, tree, numbers);
 	for (range = vs_range_tree_first(tree); range; range = vs_range_tree_next(tree, range)) {
-		put(gatherer, range->base - from);
-		put(gatherer, range->size);
-		put(gatherer, get_handle(gatherer, mapping_of(range)->handle) << 1 |
-				      mapping_of(range)->is_owned);
-		from = vs_range_end(range);
+		const struct vs_mapping *mapping =
+			(const struct vs_mapping *)(const void *)range; /* its first member */
+
+		numbers[nr++] = get_handle(gatherer, mapping->handle) << 1 | mapping->is_owned;
 	}
+	vs_number_column_put(gatherer->out, VS_NUMBERS_PLAIN, numbers, nr);
+	free(numbers);
 }
 
 /* ---- Threads -------------------------------------------------------------------------------- */
@@ -532,7 +380,7 @@ static void put_freed(struct gatherer *gatherer, const struct vs_replay_thread *
 	put(gatherer, thread->freed != NULL);
 }
 
-static void put_threads(struct gatherer *gatherer, enum vs_snapshot_kind kind)
+static void put_threads(struct gatherer *gatherer, bool is_alive)
 {
 	uint32_t last = 0;
 	size_t i, k;
@@ -540,7 +388,7 @@ static void put_threads(struct gatherer *gatherer, enum vs_snapshot_kind kind)
 	put(gatherer, gatherer->nr_threads);
 	for (i = 0; i < gatherer->nr_threads; i++) {
 		const struct vs_replay_thread *thread = gatherer->threads[i];
-		bool has_freed = thread->has_freed && kind == VS_SNAPSHOT_WHOLE;
+		bool has_freed = thread->has_freed && is_alive;
 
 		put(gatherer, thread->id - last);
 		last = thread->id;
@@ -570,26 +418,148 @@ static void put_ranges(struct gatherer *gatherer)
 	}
 }
 
-void vs_snapshot_put(struct vs_pack *pack, const struct vs_replay *replay,
-		     enum vs_snapshot_kind kind)
+/* ---- Parts ---------------------------------------------------------------------------------- */
+
+/* Where the following bytes go until end_part. */
+static struct vs_pack *begin_part(struct gatherer *gatherer, struct vs_pack *part)
+{
+	struct vs_pack *out = gatherer->out;
+
+	part->size = 0;
+	part->error = out->error;
+	gatherer->out = part;
+	return out;
+}
+
+static void end_part(struct gatherer *gatherer, struct vs_pack *out)
+{
+	const struct vs_pack *part = gatherer->out;
+
+	gatherer->out = out;
+	note(gatherer, part->error);
+	vs_pack_put_varint(out, part->size);
+	vs_pack_put_bytes(out, part->bytes, part->size);
+}
+
+static void put_state(struct gatherer *gatherer, bool is_alive)
+{
+	struct vs_pack part = {0}, *out = begin_part(gatherer, &part);
+
+	put_numbers(gatherer);
+	put_devices(gatherer);
+	put_pools(gatherer);
+	if (!part.error)
+		put_threads(gatherer, is_alive);
+	if (!part.error)
+		put_ranges(gatherer);
+	end_part(gatherer, out);
+	vs_pack_fini(&part);
+}
+
+static void put_all_accounts(struct gatherer *gatherer, const struct past *last)
+{
+	struct vs_pack part = {0}, *out = begin_part(gatherer, &part);
+
+	put_accounts(gatherer, last ? last->nr_accounts : 0);
+	if (last)
+		put_changed_apis(gatherer, last);
+	else
+		put(gatherer, 0);
+	end_part(gatherer, out);
+	vs_pack_fini(&part);
+}
+
+/* It seldom changes. */
+static void put_virtual(struct gatherer *gatherer, const struct past *last, struct past *next)
+{
+	struct vs_pack *part = &next->virtual, *out = begin_part(gatherer, part);
+	bool is_same;
+
+	put_reservations(gatherer);
+	put_mappings(gatherer);
+	is_same = last && part->size == last->virtual.size &&
+		  !memcmp(part->bytes, last->virtual.bytes, part->size);
+	if (!is_same) {
+		end_part(gatherer, out);
+		return;
+	}
+	gatherer->out = out;
+	note(gatherer, part->error);
+	put(gatherer, 0);
+}
+
+/* ---- Snapshots ------------------------------------------------------------------------------ */
+
+static void fini_past(struct past *past)
+{
+	free(past->rows.rows);
+	free(past->apis);
+	vs_pack_fini(&past->virtual);
+}
+
+int vs_snapshot_memory_create(struct vs_snapshot_memory **memory)
+{
+	*memory = calloc(1, sizeof(**memory));
+	return *memory ? 0 : -VS_ERR_NO_MEMORY;
+}
+
+void vs_snapshot_memory_destroy(struct vs_snapshot_memory *memory)
+{
+	if (!memory)
+		return;
+	fini_past(&memory->last);
+	fini_past(&memory->next);
+	free(memory);
+}
+
+void vs_snapshot_memory_keep(struct vs_snapshot_memory *memory)
+{
+	struct past last = memory->last;
+
+	memory->last = memory->next;
+	memory->next = last;
+	memory->has_last = true;
+}
+
+size_t vs_snapshot_memory_count(const struct vs_snapshot_memory *memory)
+{
+	return memory->last.rows.nr;
+}
+
+size_t vs_snapshot_put(struct vs_pack *pack, const struct vs_replay *replay,
+		       struct vs_snapshot_memory *memory, bool is_whole)
+{
+	static const struct past nothing;
+	struct gatherer gatherer = {.replay = replay, .out = pack};
+	const struct past *last = memory->has_last && !is_whole ? &memory->last : NULL;
+	struct past *next = &memory->next;
+	size_t nr = 0;
+
+	gather_threads(&gatherer);
+	if (!pack->error)
+		note(&gatherer, vs_snapshot_rows_gather(&next->rows, replay, gatherer.threads,
+							gatherer.nr_threads, &gatherer.handles));
+	next->origin =
+		(struct vs_snapshot_origin){replay->last_id, replay->now_ns, replay->nr_steps};
+	remember_accounts(&gatherer, next);
+	put_state(&gatherer, true);
+	put_all_accounts(&gatherer, last);
+	put_virtual(&gatherer, last, next);
+	if (!pack->error)
+		nr = vs_snapshot_change_put(pack, last ? &last->rows : &nothing.rows, &next->rows,
+					    last ? &last->origin : &nothing.origin);
+	free(gatherer.threads);
+	vs_id_map_fini(&gatherer.handles);
+	return nr;
+}
+
+void vs_snapshot_put_sums(struct vs_pack *pack, const struct vs_replay *replay)
 {
 	struct gatherer gatherer = {.replay = replay, .out = pack};
 
 	gather_threads(&gatherer);
-	put_numbers(&gatherer);
-	put_devices(&gatherer);
-	put_pools(&gatherer);
-	put_accounts(&gatherer, kind == VS_SNAPSHOT_SUMS);
-	if (kind == VS_SNAPSHOT_WHOLE) {
-		put_items(&gatherer);
-		put_reservations(&gatherer);
-		put_mappings(&gatherer);
-	}
-	if (!pack->error)
-		put_threads(&gatherer, kind);
-	if (!pack->error)
-		put_ranges(&gatherer);
+	put_state(&gatherer, false);
+	put_accounts(&gatherer, 0);
+	put_account_sums(&gatherer);
 	free(gatherer.threads);
-	free(gatherer.entries);
-	vs_id_map_fini(&gatherer.handles);
 }

@@ -199,21 +199,36 @@ static int read_definitions(struct vs_trace_index *index, struct vs_replay *repl
 
 /* ---- States --------------------------------------------------------------------------------- */
 
-int vs_trace_index_enter(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
-			 struct vs_replay *replay)
+/* What a snapshot and those that it is told from say. */
+static int restore(const struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
+		   struct vs_replay *replay)
 {
-	uint8_t *raw;
-	int err = vs_index_file_read_snapshot(&index->file, snapshot, &raw);
+	const struct vs_index_snapshot *first, *next;
+	struct vs_snapshot_chain *chain = NULL;
+	uint8_t *bytes;
+	int err = vs_index_file_read_chain(&index->file, snapshot, &first, &bytes);
 
 	if (err)
 		return err;
-	err = read_definitions(index, replay, snapshot->block.offset, snapshot->nr_records,
-			       snapshot->nr_definitions);
+	err = vs_snapshot_chain_create(&chain);
+	for (next = first; next <= snapshot && !err; next++)
+		err = vs_snapshot_chain_add(chain, bytes + (next->offset - first->offset),
+					    next->size, next->is_whole);
 	if (!err)
-		err = vs_snapshot_get(replay, raw, snapshot->raw_size, VS_SNAPSHOT_WHOLE);
-	free(raw);
-	if (!err && replay->counters.nr_records != snapshot->nr_records)
-		err = -VS_ERR_CORRUPT;
+		err = vs_snapshot_get(replay, chain);
+	vs_snapshot_chain_destroy(chain);
+	free(bytes);
+	return !err && replay->counters.nr_records != snapshot->nr_records ? -VS_ERR_CORRUPT : err;
+}
+
+int vs_trace_index_enter(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
+			 struct vs_replay *replay)
+{
+	int err = read_definitions(index, replay, snapshot->block.offset, snapshot->nr_records,
+				   snapshot->nr_definitions);
+
+	if (!err)
+		err = restore(index, snapshot, replay);
 	return err ? err : vs_reader_seek(index->reader, &snapshot->block, UINT64_MAX);
 }
 
@@ -224,6 +239,5 @@ int vs_trace_index_enter_end(struct vs_trace_index *index, struct vs_replay *rep
 		read_definitions(index, replay, UINT64_MAX, UINT64_MAX, directory->nr_definitions);
 
 	return err ? err
-		   : vs_snapshot_get(replay, directory->sums.bytes, directory->sums.size,
-				     VS_SNAPSHOT_SUMS);
+		   : vs_snapshot_get_sums(replay, directory->sums.bytes, directory->sums.size);
 }

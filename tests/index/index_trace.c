@@ -29,5 +29,6 @@ void index_trace_write(const struct script *script, const char *path, size_t nr_
 
 void index_trace_plan(uint64_t interval, uint64_t share)
 {
-	vs_index_writer_plan = (struct vs_index_plan){.interval = interval, .share = share};
+	vs_index_writer_plan = (struct vs_index_plan){
+		.least = interval, .interval = interval, .share = share, .chain = 2};
 }

@@ -1,4 +1,5 @@
-/* snapshot_put.c, snapshot_get.c, snapshot_items.c */
+/* snapshot_put.c, snapshot_rows.c, snapshot_change.c, snapshot_list.c, snapshot_chain.c,
+ * snapshot_get.c, snapshot_items.c */
 #include "snapshot.h"
 
 #include <stdlib.h>
@@ -81,22 +82,85 @@ static void assert_same_watched(const struct watched *one, const struct watched 
 						 ->live_at_end_count);
 }
 
-/* What came out of a snapshot gives the same snapshot. */
-static void restore(struct watched *copy, const struct watched *original,
+/* A snapshot by itself. */
+static void put_whole(struct vs_pack *pack, const struct vs_replay *replay)
+{
+	struct vs_snapshot_memory *memory;
+
+	assert_int_equal(vs_snapshot_memory_create(&memory), 0);
+	vs_snapshot_put(pack, replay, memory, true);
+	assert_int_equal(pack->error, 0);
+	vs_snapshot_memory_destroy(memory);
+}
+
+static int get_whole(struct vs_replay *replay, const void *bytes, size_t size)
+{
+	struct vs_snapshot_chain *chain;
+	int err;
+
+	assert_int_equal(vs_snapshot_chain_create(&chain), 0);
+	err = vs_snapshot_chain_add(chain, bytes, size, true);
+	if (!err)
+		err = vs_snapshot_get(replay, chain);
+	vs_snapshot_chain_destroy(chain);
+	return err;
+}
+
+#define NR_IN_CHAIN 9
+
+/* Snapshots one behind the other, of which a whole one comes now and then. */
+struct series {
+	struct vs_snapshot_memory *memory;
+	struct vs_pack packs[NR_IN_CHAIN];
+	size_t nr;
+};
+
+static void add_to_series(struct series *series, const struct vs_replay *replay)
+{
+	if (series->nr == NR_IN_CHAIN)
+		series->nr = 0;
+	series->packs[series->nr].size = 0;
+	vs_snapshot_put(&series->packs[series->nr], replay, series->memory, !series->nr);
+	assert_int_equal(series->packs[series->nr].error, 0);
+	series->nr++;
+	vs_snapshot_memory_keep(series->memory);
+}
+
+static void get_from_series(struct vs_replay *replay, const struct series *series)
+{
+	struct vs_snapshot_chain *chain;
+
+	assert_int_equal(vs_snapshot_chain_create(&chain), 0);
+	for (size_t i = 0; i < series->nr; i++)
+		assert_int_equal(vs_snapshot_chain_add(chain, series->packs[i].bytes,
+						       series->packs[i].size, !i),
+				 0);
+	assert_int_equal(vs_snapshot_get(replay, chain), 0);
+	vs_snapshot_chain_destroy(chain);
+}
+
+static void fini_series(struct series *series)
+{
+	for (size_t i = 0; i < NR_IN_CHAIN; i++)
+		vs_pack_fini(&series->packs[i]);
+	vs_snapshot_memory_destroy(series->memory);
+}
+
+/* What came out of snapshots gives the same snapshot. */
+static void restore(struct watched *copy, const struct watched *original, struct series *series,
 		    const struct script *script, size_t nr_records,
 		    const struct vs_adoption *adoption)
 {
 	struct vs_pack pack = {0}, again = {0};
 
-	vs_snapshot_put(&pack, original->replay, VS_SNAPSHOT_WHOLE);
-	assert_int_equal(pack.error, 0);
+	add_to_series(series, original->replay);
 	begin(copy, adoption);
 	copy->replay->is_in_window = false;
 	give_definitions(copy->replay, script, nr_records);
-	assert_int_equal(vs_snapshot_get(copy->replay, pack.bytes, pack.size, VS_SNAPSHOT_WHOLE),
-			 0);
+	get_from_series(copy->replay, series);
 	copy->replay->is_in_window = true;
-	vs_snapshot_put(&again, copy->replay, VS_SNAPSHOT_WHOLE);
+	put_whole(&pack, original->replay);
+	put_whole(&again, copy->replay);
 	assert_int_equal(again.size, pack.size);
 	assert_memory_equal(again.bytes, pack.bytes, pack.size);
 	vs_pack_fini(&pack);
@@ -110,9 +174,11 @@ static void test_replay_goes_on_from_a_snapshot_as_if_nothing_had_been(void **st
 	(void)state;
 	for (unsigned int seed = 0; seed < NR_SEEDS; seed++) {
 		struct watched original, copy = {0};
+		struct series series = {0};
 		struct vs_analysis analysis;
 		struct script script;
 
+		assert_int_equal(vs_snapshot_memory_create(&series.memory), 0);
 		random_script_make(&script, seed, NR_RECORDS);
 		script_analyse(&script, &analysis);
 		begin(&original, &analysis.adoption);
@@ -122,7 +188,7 @@ static void test_replay_goes_on_from_a_snapshot_as_if_nothing_had_been(void **st
 					assert_same_watched(&original, &copy);
 					end(&copy);
 				}
-				restore(&copy, &original, &script, i, &analysis.adoption);
+				restore(&copy, &original, &series, &script, i, &analysis.adoption);
 				assert_same_watched(&original, &copy);
 			}
 			assert_int_equal(vs_replay_add(original.replay, &script.records[i]), 0);
@@ -132,6 +198,7 @@ static void test_replay_goes_on_from_a_snapshot_as_if_nothing_had_been(void **st
 		assert_same_watched(&original, &copy);
 		end(&copy);
 		end(&original);
+		fini_series(&series);
 		vs_analysis_fini(&analysis);
 		script_fini(&script);
 	}
@@ -187,11 +254,11 @@ static void test_free_that_fails_after_the_snapshot_brings_everything_back(void 
 
 	(void)state;
 	replay = replay_still_life(&script, &analysis);
-	vs_snapshot_put(&pack, replay, VS_SNAPSHOT_WHOLE);
+	put_whole(&pack, replay);
 	assert_int_equal(vs_replay_create(&copy), 0);
 	copy->adopted = &analysis.adoption;
 	give_definitions(copy, &script, script.nr_records);
-	assert_int_equal(vs_snapshot_get(copy, pack.bytes, pack.size, VS_SNAPSHOT_WHOLE), 0);
+	assert_int_equal(get_whole(copy, pack.bytes, pack.size), 0);
 	assert_int_equal(copy->pools[0]->nr_blocks, 0);
 	assert_int_equal(vs_replay_add(copy, &failed), 0);
 	assert_int_equal(copy->pools[0]->nr_blocks, 2);
@@ -215,10 +282,10 @@ static void test_sums_are_those_of_the_replay_without_what_is_alive(void **state
 
 	(void)state;
 	replay = replay_still_life(&script, &analysis);
-	vs_snapshot_put(&pack, replay, VS_SNAPSHOT_SUMS);
+	vs_snapshot_put_sums(&pack, replay);
 	assert_int_equal(vs_replay_create(&copy), 0);
 	give_definitions(copy, &script, script.nr_records);
-	assert_int_equal(vs_snapshot_get(copy, pack.bytes, pack.size, VS_SNAPSHOT_SUMS), 0);
+	assert_int_equal(vs_snapshot_get_sums(copy, pack.bytes, pack.size), 0);
 	assert_int_equal(copy->devices[0]->live_bytes, replay->devices[0]->live_bytes);
 	assert_int_equal(vs_replay_get_reserved(copy->devices[0]), 2 * MIB + 300);
 	assert_int_equal(copy->nr_accounts, replay->nr_accounts);
@@ -238,7 +305,7 @@ static void test_sums_are_those_of_the_replay_without_what_is_alive(void **state
 
 /* Takes bytes that are not a snapshot, or not this one. Whatever comes out of them can go on. */
 static int try(const struct script *script, const struct vs_adoption *adoption,
-	       const uint8_t *bytes, size_t size, enum vs_snapshot_kind kind)
+	       const uint8_t *bytes, size_t size, bool is_alive)
 {
 	uint8_t *exact = malloc(size + !size); /* so that a sanitizer sees what is read behind */
 	struct vs_replay *replay;
@@ -250,9 +317,9 @@ static int try(const struct script *script, const struct vs_adoption *adoption,
 	assert_int_equal(vs_replay_create(&replay), 0);
 	replay->adopted = adoption;
 	give_definitions(replay, script, script->nr_records);
-	err = vs_snapshot_get(replay, exact, size, kind);
+	err = is_alive ? get_whole(replay, exact, size) : vs_snapshot_get_sums(replay, exact, size);
 	free(exact);
-	for (size_t i = 0; i < script->nr_records && !err && kind == VS_SNAPSHOT_WHOLE; i++)
+	for (size_t i = 0; i < script->nr_records && !err && is_alive; i++)
 		assert_int_equal(vs_replay_add(replay, &script->records[i]), 0);
 	vs_replay_destroy(replay);
 	return err;
@@ -267,14 +334,12 @@ static void test_cut_snapshot_is_refused_wherever_it_is_cut(void **state)
 
 	(void)state;
 	replay = replay_still_life(&script, &analysis);
-	vs_snapshot_put(&pack, replay, VS_SNAPSHOT_WHOLE);
-	assert_int_equal(try(&script, &analysis.adoption, pack.bytes, pack.size, VS_SNAPSHOT_WHOLE),
-			 0);
+	put_whole(&pack, replay);
+	assert_int_equal(try(&script, &analysis.adoption, pack.bytes, pack.size, true), 0);
 	for (size_t size = 0; size < pack.size; size++)
-		assert_true(try(&script, &analysis.adoption, pack.bytes, size, VS_SNAPSHOT_WHOLE) <
-			    0);
+		assert_true(try(&script, &analysis.adoption, pack.bytes, size, true) < 0);
 	vs_pack_put_varint(&pack, 0);
-	assert_true(try(&script, &analysis.adoption, pack.bytes, pack.size, VS_SNAPSHOT_WHOLE) < 0);
+	assert_true(try(&script, &analysis.adoption, pack.bytes, pack.size, true) < 0);
 	vs_pack_fini(&pack);
 	vs_replay_destroy(replay);
 	vs_analysis_fini(&analysis);
@@ -292,16 +357,19 @@ static void test_changed_bytes_never_harm(void **state)
 
 	(void)state;
 	replay = replay_still_life(&script, &analysis);
-	for (int kind = VS_SNAPSHOT_WHOLE; kind <= VS_SNAPSHOT_SUMS; kind++) {
+	for (int is_alive = 0; is_alive <= 1; is_alive++) {
 		pack.size = 0;
-		vs_snapshot_put(&pack, replay, (enum vs_snapshot_kind)kind);
+		if (is_alive)
+			put_whole(&pack, replay);
+		else
+			vs_snapshot_put_sums(&pack, replay);
 		for (size_t i = 0; i < pack.size; i++) {
 			uint8_t kept = pack.bytes[i];
 
 			for (unsigned int value = 0; value < 256; value++, nr++) {
 				pack.bytes[i] = (uint8_t)value;
 				nr_refused += try(&script, &analysis.adoption, pack.bytes,
-						  pack.size, (enum vs_snapshot_kind)kind) < 0;
+						  pack.size, is_alive) < 0;
 			}
 			pack.bytes[i] = kept;
 		}
@@ -327,10 +395,9 @@ static void test_sites_must_have_been_given_before(void **state)
 	script_set_stack(&script, 1);
 	script_alloc(&script, VS_MEMORY_DEVICE, MIB, MIB);
 	script_analyse(&script, &analysis);
-	vs_snapshot_put(&pack, analysis.replay, VS_SNAPSHOT_WHOLE);
+	put_whole(&pack, analysis.replay);
 	assert_int_equal(vs_replay_create(&copy), 0);
-	assert_int_equal(vs_snapshot_get(copy, pack.bytes, pack.size, VS_SNAPSHOT_WHOLE),
-			 -VS_ERR_CORRUPT);
+	assert_int_equal(get_whole(copy, pack.bytes, pack.size), -VS_ERR_CORRUPT);
 	vs_replay_destroy(copy);
 	vs_pack_fini(&pack);
 	vs_analysis_fini(&analysis);

@@ -1,0 +1,175 @@
+#include "number_column.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "columns_pack.h"
+
+#define MAX_WIDTH 8
+
+/* ---- Into bytes ----------------------------------------------------------------------------- */
+
+/* The distance from 0, either way. */
+static uint64_t get_distance(enum vs_number_kind kind, uint64_t number)
+{
+	return kind == VS_NUMBERS_SIGNED && number >> 63 ? 0 - number : number;
+}
+
+/* What all numbers are multiples of; at least 1. */
+static uint64_t find_unit(enum vs_number_kind kind, const uint64_t *numbers, size_t nr)
+{
+	uint64_t unit = 0, rest, swap;
+	size_t i;
+
+	for (i = 0; i < nr && unit != 1; i++) {
+		rest = get_distance(kind, numbers[i]);
+		/* Mostly it is one already. */
+		if (!rest || (unit && rest % unit == 0))
+			continue;
+		while (rest) {
+			swap = unit % rest;
+			unit = rest;
+			rest = swap;
+		}
+	}
+	return unit ? unit : 1;
+}
+
+/* A number in units, as it is stored but for what is the lowest. */
+static uint64_t fold(enum vs_number_kind kind, uint64_t number, uint64_t unit)
+{
+	uint64_t units = get_distance(kind, number);
+
+	units = unit == 1 ? units : units / unit;
+	if (kind == VS_NUMBERS_PLAIN)
+		return units;
+	return vs_wire_fold_sign(number >> 63 ? 0 - units : units);
+}
+
+static void put_plane(struct vs_pack *pack, const uint64_t *folded, size_t nr, unsigned int byte,
+		      uint8_t *plane)
+{
+	uint8_t *packed = plane + nr;
+	size_t size, i;
+
+	for (i = 0; i < nr; i++)
+		plane[i] = (uint8_t)(folded[i] >> 8 * byte);
+	size = vs_columns_pack_put(packed, plane, nr);
+	vs_pack_put_varint(pack, size);
+	vs_pack_put_bytes(pack, packed, size);
+}
+
+static void put_folded(struct vs_pack *pack, uint64_t *folded, size_t nr, uint8_t *room)
+{
+	uint64_t lowest = UINT64_MAX, most = 0;
+	unsigned int width = 0, byte;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		lowest = folded[i] < lowest ? folded[i] : lowest;
+		most = folded[i] > most ? folded[i] : most;
+	}
+	for (i = 0; i < nr; i++)
+		folded[i] -= lowest;
+	while (width < MAX_WIDTH && (most - lowest) >> 8 * width)
+		width++;
+	vs_pack_put_varint(pack, lowest);
+	vs_pack_put_varint(pack, width);
+	for (byte = 0; byte < width; byte++)
+		put_plane(pack, folded, nr, byte, room);
+}
+
+void vs_number_column_put(struct vs_pack *pack, enum vs_number_kind kind, const uint64_t *numbers,
+			  size_t nr)
+{
+	uint64_t unit = find_unit(kind, numbers, nr);
+	uint64_t *folded;
+	size_t i;
+
+	if (!nr)
+		return;
+	folded = malloc(nr * (sizeof(*folded) + 2));
+	if (!folded) {
+		pack->error = pack->error ? pack->error : -VS_ERR_NO_MEMORY;
+		return;
+	}
+	for (i = 0; i < nr; i++)
+		folded[i] = fold(kind, numbers[i], unit);
+	vs_pack_put_varint(pack, unit);
+	put_folded(pack, folded, nr, (uint8_t *)(folded + nr));
+	free(folded);
+}
+
+/* ---- Out of bytes --------------------------------------------------------------------------- */
+
+static void fail(struct vs_wire *in)
+{
+	if (!in->error)
+		in->error = -VS_ERR_CORRUPT;
+}
+
+/* Adds one byte of each number. */
+static void get_plane(struct vs_wire *in, uint64_t *numbers, size_t nr, unsigned int byte,
+		      uint8_t *room)
+{
+	uint64_t size = vs_wire_get_varint(in);
+	const uint8_t *stored = vs_wire_get_bytes(in, size), *plane = stored;
+	size_t i;
+
+	if (!stored)
+		return;
+	if (size > nr) {
+		fail(in);
+		return;
+	}
+	if (size < nr) {
+		if (vs_columns_pack_get(room, nr, stored, size))
+			fail(in);
+		plane = room;
+	}
+	for (i = 0; i < nr && !in->error; i++)
+		numbers[i] |= (uint64_t)plane[i] << 8 * byte;
+}
+
+/* From what is above the lowest to the number itself. */
+static void unfold(enum vs_number_kind kind, uint64_t *numbers, size_t nr, uint64_t lowest,
+		   uint64_t unit)
+{
+	size_t i;
+
+	if (kind == VS_NUMBERS_PLAIN && (lowest || unit != 1)) {
+		for (i = 0; i < nr; i++)
+			numbers[i] = (numbers[i] + lowest) * unit;
+	} else if (kind == VS_NUMBERS_SIGNED) {
+		for (i = 0; i < nr; i++)
+			numbers[i] = vs_wire_unfold_sign(numbers[i] + lowest) * unit;
+	}
+}
+
+void vs_number_column_get(struct vs_wire *in, enum vs_number_kind kind, uint64_t *numbers,
+			  size_t nr)
+{
+	uint64_t unit, lowest, width;
+	uint8_t *room;
+	unsigned int byte;
+
+	memset(numbers, 0, nr * sizeof(*numbers));
+	if (!nr)
+		return;
+	unit = vs_wire_get_varint(in);
+	lowest = vs_wire_get_varint(in);
+	width = vs_wire_get_varint(in);
+	if (!unit || width > MAX_WIDTH)
+		fail(in);
+	if (in->error)
+		return;
+	room = width ? malloc(nr) : NULL;
+	if (width && !room) {
+		in->error = -VS_ERR_NO_MEMORY;
+		return;
+	}
+	for (byte = 0; byte < width; byte++)
+		get_plane(in, numbers, nr, byte, room);
+	free(room);
+	unfold(kind, numbers, nr, lowest, unit);
+}

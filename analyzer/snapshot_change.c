@@ -1,0 +1,326 @@
+/* The order of everything here is that of docs/trace-format.md, section 9.4, "Items". */
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+#include "number_column.h"
+#include "snapshot_layout.h"
+#include "snapshot_rows.h"
+
+/* So many rows are kept, so many left out, so many put in. */
+struct step {
+	size_t kept;
+	size_t left_out;
+	size_t put_in;
+};
+
+/* ---- What is different ---------------------------------------------------------------------- */
+
+/* On the way into bytes. */
+struct comparison {
+	struct vs_pack *out;
+	const struct vs_snapshot_rows *from;
+	const struct vs_snapshot_rows *to;
+	struct step *steps;
+	size_t nr_steps;
+	size_t steps_capacity;
+	const struct vs_snapshot_row **added; /* those that are put in, in order */
+	const struct vs_snapshot_row *
+		*twins; /* of each what it is told from; NULL: what is before */
+	const struct vs_snapshot_row **by_id; /* those that are put in, the oldest first */
+	size_t nr_added;
+	size_t added_capacity;
+	size_t twins_capacity;
+	uint64_t *numbers; /* room for a column */
+};
+
+static bool is_same(const struct vs_snapshot_row *a, const struct vs_snapshot_row *b)
+{
+	return a->id == b->id && !memcmp(a, b, sizeof(*a));
+}
+
+/* Where a row would be expected. Nothing but the number of bytes depends on it. */
+static bool is_before(const struct vs_snapshot_row *a, const struct vs_snapshot_row *b)
+{
+	if (a->part != b->part)
+		return a->part < b->part;
+	return a->base != b->base ? a->base < b->base : a->depth < b->depth;
+}
+
+static int add_row(struct comparison *comparison, const struct vs_snapshot_row *row,
+		   const struct vs_snapshot_row *twin)
+{
+	int err = VS_GROW(comparison->added, comparison->added_capacity, comparison->nr_added + 1);
+
+	if (!err)
+		err = VS_GROW(comparison->twins, comparison->twins_capacity,
+			      comparison->nr_added + 1);
+	if (err)
+		return err;
+	comparison->added[comparison->nr_added] = row;
+	comparison->twins[comparison->nr_added++] = twin;
+	return 0;
+}
+
+/* One step: up to where the lists are the same again. */
+static int compare_step(struct comparison *comparison, size_t *i, size_t *j)
+{
+	const struct vs_snapshot_rows *from = comparison->from, *to = comparison->to;
+	size_t first = *i, next = *j, k, kept = 0;
+	int err = VS_GROW(comparison->steps, comparison->steps_capacity, comparison->nr_steps + 1);
+
+	while (*i < from->nr && *j < to->nr && is_same(&from->rows[*i], &to->rows[*j])) {
+		++*i;
+		++*j;
+		kept++;
+	}
+	first = *i;
+	next = *j;
+	while (*i < from->nr || *j < to->nr) {
+		const struct vs_snapshot_row *old = &from->rows[*i], *new = &to->rows[*j];
+		bool has_both = *i < from->nr && *j < to->nr;
+
+		if (has_both && is_same(old, new))
+			break;
+		if (*j == to->nr || (has_both && is_before(old, new))) {
+			++*i;
+		} else if (*i == from->nr || is_before(new, old)) {
+			++*j;
+		} else {
+			++*i;
+			++*j;
+		}
+	}
+	for (k = 0; k < *j - next && !err; k++)
+		err = add_row(comparison, &to->rows[next + k],
+			      k < *i - first ? &from->rows[first + k] : NULL);
+	if (!err)
+		comparison->steps[comparison->nr_steps++] =
+			(struct step){kept, *i - first, *j - next};
+	return err;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct vs_snapshot_row *x = *(const struct vs_snapshot_row *const *)a;
+	const struct vs_snapshot_row *y = *(const struct vs_snapshot_row *const *)b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int compare(struct comparison *comparison)
+{
+	size_t i = 0, j = 0, most;
+	int err = 0;
+
+	while ((i < comparison->from->nr || j < comparison->to->nr) && !err)
+		err = compare_step(comparison, &i, &j);
+	if (err)
+		return err;
+	most = comparison->nr_added > comparison->nr_steps ? comparison->nr_added
+							   : comparison->nr_steps;
+	comparison->numbers = calloc(most + 1, sizeof(comparison->numbers[0]));
+	comparison->by_id = calloc(comparison->nr_added + 1, sizeof(comparison->by_id[0]));
+	if (!comparison->numbers || !comparison->by_id)
+		return -VS_ERR_NO_MEMORY;
+	if (comparison->nr_added) {
+		memcpy(comparison->by_id, comparison->added,
+		       comparison->nr_added * sizeof(comparison->by_id[0]));
+		qsort(comparison->by_id, comparison->nr_added, sizeof(comparison->by_id[0]),
+		      compare_ids);
+	}
+	return 0;
+}
+
+/* ---- Into bytes ----------------------------------------------------------------------------- */
+
+static void put(struct comparison *comparison, enum vs_number_kind kind, size_t nr)
+{
+	vs_number_column_put(comparison->out, kind, comparison->numbers, nr);
+}
+
+/* A column of a field of rows. */
+#define PUT_FIELD(comparison, rows, field)                             \
+	do {                                                           \
+		size_t i_;                                             \
+		for (i_ = 0; i_ < (comparison)->nr_added; i_++)        \
+			(comparison)->numbers[i_] = (rows)[i_]->field; \
+		put(comparison, VS_NUMBERS_PLAIN, i_);                 \
+	} while (0)
+
+/* The same by how much it is more than in the row before. */
+#define PUT_GROWTH(comparison, rows, field, from)                              \
+	do {                                                                   \
+		uint64_t last_ = (from);                                       \
+		size_t i_;                                                     \
+		for (i_ = 0; i_ < (comparison)->nr_added; i_++) {              \
+			(comparison)->numbers[i_] = (rows)[i_]->field - last_; \
+			last_ = (rows)[i_]->field;                             \
+		}                                                              \
+		put(comparison, VS_NUMBERS_SIGNED, i_);                        \
+	} while (0)
+
+static void put_steps(struct comparison *comparison)
+{
+	size_t nr = comparison->nr_steps, i;
+
+	vs_pack_put_varint(comparison->out, nr);
+	for (i = 0; i < nr; i++)
+		comparison->numbers[i] = comparison->steps[i].kept;
+	put(comparison, VS_NUMBERS_PLAIN, nr);
+	for (i = 0; i < nr; i++)
+		comparison->numbers[i] = comparison->steps[i].left_out;
+	put(comparison, VS_NUMBERS_PLAIN, nr);
+	for (i = 0; i < nr; i++)
+		comparison->numbers[i] = comparison->steps[i].put_in;
+	put(comparison, VS_NUMBERS_PLAIN, nr);
+}
+
+/* What takes the place of something else is mostly where that was, and as large. */
+static void put_twins(struct comparison *comparison)
+{
+	size_t nr = 0, i;
+
+	for (i = 0; i < comparison->nr_added; i++)
+		if (comparison->twins[i])
+			comparison->numbers[nr++] =
+				comparison->added[i]->base - comparison->twins[i]->base;
+	put(comparison, VS_NUMBERS_SIGNED, nr);
+	nr = 0;
+	for (i = 0; i < comparison->nr_added; i++)
+		if (comparison->twins[i])
+			comparison->numbers[nr++] =
+				comparison->added[i]->size - comparison->twins[i]->size;
+	put(comparison, VS_NUMBERS_SIGNED, nr);
+}
+
+static void put_gaps(struct comparison *comparison)
+{
+	const struct vs_snapshot_row *first = comparison->to->rows;
+	size_t nr = 0, i;
+
+	for (i = 0; i < comparison->nr_added; i++) {
+		const struct vs_snapshot_row *row = comparison->added[i];
+
+		if (!comparison->twins[i])
+			comparison->numbers[nr++] =
+				row->base -
+				(row == first ? 0 : vs_snapshot_rows_get_end(row - 1, row->depth));
+	}
+	put(comparison, VS_NUMBERS_SIGNED, nr);
+	nr = 0;
+	for (i = 0; i < comparison->nr_added; i++)
+		if (!comparison->twins[i])
+			comparison->numbers[nr++] = comparison->added[i]->size;
+	put(comparison, VS_NUMBERS_PLAIN, nr);
+}
+
+static size_t find_rank(const struct comparison *comparison, const struct vs_snapshot_row *row)
+{
+	size_t low = 0, high = comparison->nr_added;
+
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (comparison->by_id[middle]->id <= row->id)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void put_ranks(struct comparison *comparison)
+{
+	uint64_t last = UINT64_MAX, rank;
+	size_t i;
+
+	for (i = 0; i < comparison->nr_added; i++) {
+		rank = find_rank(comparison, comparison->added[i]);
+		comparison->numbers[i] = rank - last - 1;
+		last = rank;
+	}
+	put(comparison, VS_NUMBERS_SIGNED, i);
+}
+
+/* is_steady: accounts are expected to go on as the numbers of items do. */
+static void put_accounts(struct comparison *comparison, struct vs_pack *out, bool is_steady,
+			 uint64_t last_id)
+{
+	uint64_t last = 0;
+	size_t i;
+
+	for (i = 0; i < comparison->nr_added; i++) {
+		const struct vs_snapshot_row *row = comparison->by_id[i];
+
+		comparison->numbers[i] = row->account - last - (is_steady ? row->id - last_id : 0);
+		last = row->account;
+		last_id = row->id;
+	}
+	vs_pack_put_varint(out, is_steady);
+	vs_number_column_put(out, VS_NUMBERS_SIGNED, comparison->numbers, i);
+}
+
+/* Steps of a program ask for memory at the same sites in the same order; or they do not. */
+static void put_best_accounts(struct comparison *comparison, uint64_t last_id)
+{
+	struct vs_pack one = {0}, other = {0};
+	const struct vs_pack *best = &one;
+
+	put_accounts(comparison, &one, false, last_id);
+	put_accounts(comparison, &other, true, last_id);
+	if (other.size < one.size)
+		best = &other;
+	if (!comparison->out->error)
+		comparison->out->error = one.error ? one.error : other.error;
+	vs_pack_put_bytes(comparison->out, best->bytes, best->size);
+	vs_pack_fini(&one);
+	vs_pack_fini(&other);
+}
+
+static void put_added(struct comparison *comparison, const struct vs_snapshot_origin *origin)
+{
+	size_t i;
+
+	for (i = 0; i < comparison->nr_added; i++)
+		comparison->numbers[i] =
+			comparison->added[i]->part +
+			(uint64_t)VS_SNAPSHOT_NR_PARTS * comparison->added[i]->depth;
+	put(comparison, VS_NUMBERS_PLAIN, i);
+	put_twins(comparison);
+	put_gaps(comparison);
+	PUT_FIELD(comparison, comparison->added, shape);
+	PUT_FIELD(comparison, comparison->added, pool);
+	PUT_FIELD(comparison, comparison->added, owner);
+	PUT_FIELD(comparison, comparison->added, api);
+	PUT_FIELD(comparison, comparison->added, context);
+	put_ranks(comparison);
+	PUT_GROWTH(comparison, comparison->by_id, id, origin->last_id);
+	PUT_GROWTH(comparison, comparison->by_id, birth_ns, origin->now_ns);
+	PUT_GROWTH(comparison, comparison->by_id, birth_step, origin->nr_steps);
+	put_best_accounts(comparison, origin->last_id);
+	PUT_FIELD(comparison, comparison->by_id, slack_size);
+	PUT_GROWTH(comparison, comparison->by_id, run, 0);
+}
+
+size_t vs_snapshot_change_put(struct vs_pack *pack, const struct vs_snapshot_rows *from,
+			      const struct vs_snapshot_rows *to,
+			      const struct vs_snapshot_origin *origin)
+{
+	struct comparison comparison = {.out = pack, .from = from, .to = to};
+	int err = compare(&comparison);
+
+	if (err && !pack->error)
+		pack->error = err;
+	if (!pack->error) {
+		put_steps(&comparison);
+		vs_pack_put_varint(pack, comparison.nr_added);
+		put_added(&comparison, origin);
+	}
+	free(comparison.steps);
+	free(comparison.added);
+	free(comparison.twins);
+	free(comparison.by_id);
+	free(comparison.numbers);
+	return comparison.nr_added;
+}
