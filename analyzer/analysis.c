@@ -200,7 +200,7 @@ static int find_adopted(struct vs_analysis *analysis, struct vs_index_writer *wr
 		return err;
 	replay->adopting = &analysis->adoption;
 	if (writer) {
-		vs_index_writer_take_notes(writer, &analysis->adoption);
+		vs_index_writer_take_notes(writer, &analysis->adoption, replay);
 		err = source->rewind(source->context);
 		if (!err)
 			err = run_all(source, replay, writer);
@@ -412,7 +412,7 @@ static int foresee(struct vs_analysis *analysis, const struct extent *guess,
 	analysis->replay->adopting = &analysis->adoption;
 	analysis->replay->expected = &expected;
 	if (writer) {
-		vs_index_writer_take_notes(writer, &analysis->adoption);
+		vs_index_writer_take_notes(writer, &analysis->adoption, analysis->replay);
 		vs_index_writer_take_snapshots(writer, analysis->replay);
 	}
 	err = run_all(source, analysis->replay, writer);

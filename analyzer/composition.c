@@ -54,6 +54,7 @@ int vs_composition_read_site(struct vs_site_names *names, const struct vs_site *
 	uint32_t i;
 	int k, nr;
 
+	vs_definitions_need_frames(site);
 	for (i = 0; i < site->nr_frames && !traits->is_settled; i++) {
 		bool is_python = vs_frame_is(site->frames[i].address, VS_FRAME_PYTHON);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "definition_book.h"
 #include "grow.h"
 
 static char *copy_text(const struct vs_text *text)
@@ -43,6 +44,14 @@ int vs_definitions_init(struct vs_definitions *definitions)
 	return err;
 }
 
+static void free_site(struct vs_site *site)
+{
+	if (!site)
+		return;
+	free(site->frames);
+	free(site);
+}
+
 static void free_code(struct vs_definition_code *code)
 {
 	free(code->file);
@@ -72,14 +81,15 @@ void vs_definitions_fini(struct vs_definitions *definitions)
 		free(definitions->modules[i]->path);
 		free(definitions->modules[i]);
 	}
-	for (i = 0; i < definitions->nr_sites; i++)
-		free(definitions->sites[i]);
+	for (i = 0; i < definitions->nr_sites && !definitions->shared; i++)
+		free_site(definitions->sites[i]);
 	for (i = 0; i < definitions->nr_facts; i++) {
 		free(definitions->facts[i].key);
 		free(definitions->facts[i].value);
 	}
 	free(definitions->modules);
-	free(definitions->sites);
+	if (!definitions->shared)
+		free(definitions->sites);
 	free(definitions->facts);
 	vs_id_map_fini(&definitions->names);
 	vs_id_map_fini(&definitions->threads);
@@ -155,6 +165,22 @@ free_text:
 	return err;
 }
 
+int vs_definitions_copy_module(struct vs_definition_module *copy, const struct vs_module *module)
+{
+	*copy = (struct vs_definition_module){.id = module->id,
+					      .start = module->start,
+					      .end = module->end,
+					      .bias = module->bias,
+					      .build_id_size = module->build_id_size,
+					      .path = copy_text(&module->path)};
+	if (!copy->path)
+		return -VS_ERR_NO_MEMORY;
+	if (copy->build_id_size > VS_BUILD_ID_MAX)
+		copy->build_id_size = VS_BUILD_ID_MAX;
+	memcpy(copy->build_id, module->build_id, copy->build_id_size);
+	return 0;
+}
+
 static int add_module(struct vs_definitions *definitions, const struct vs_module *module)
 {
 	struct vs_definition_module *copy;
@@ -166,21 +192,12 @@ static int add_module(struct vs_definitions *definitions, const struct vs_module
 	copy = calloc(1, sizeof(*copy));
 	if (!copy)
 		return -VS_ERR_NO_MEMORY;
-	copy->path = copy_text(&module->path);
-	if (!copy->path) {
+	err = vs_definitions_copy_module(copy, module);
+	if (err)
 		free(copy);
-		return -VS_ERR_NO_MEMORY;
-	}
-	copy->id = module->id;
-	copy->start = module->start;
-	copy->end = module->end;
-	copy->bias = module->bias;
-	copy->build_id_size = module->build_id_size;
-	if (copy->build_id_size > VS_BUILD_ID_MAX)
-		copy->build_id_size = VS_BUILD_ID_MAX;
-	memcpy(copy->build_id, module->build_id, copy->build_id_size);
-	definitions->modules[definitions->nr_modules++] = copy;
-	return 0;
+	else
+		definitions->modules[definitions->nr_modules++] = copy;
+	return err;
 }
 
 static void end_module(struct vs_definitions *definitions, uint32_t id)
@@ -247,33 +264,32 @@ static int intern_site(struct vs_definitions *definitions, struct vs_site **site
 
 	for (known = chain; known; known = known->next_equal_hash) {
 		if (is_equal(known, *site)) {
-			free(*site);
+			free_site(*site);
 			*site = known;
 			return 0;
 		}
 	}
 	err = add_site(definitions, *site);
 	if (err) {
-		free(*site);
+		free_site(*site);
 		return err;
 	}
 	(*site)->next_equal_hash = chain;
 	return vs_id_map_put(&definitions->by_hash, hash, *site);
 }
 
-static int add_stack(struct vs_definitions *definitions, const struct vs_stack *stack)
+static struct vs_site *make_site(const struct vs_definitions *definitions,
+				 const struct vs_stack *stack)
 {
-	struct vs_site *site;
+	struct vs_site *site = calloc(1, sizeof(*site));
 	uint32_t i;
-	int err;
 
-	if (vs_id_map_get(&definitions->stacks, stack->id))
-		return 0;
-	if (!stack->nr_frames)
-		return vs_id_map_put(&definitions->stacks, stack->id, definitions->sites[0]);
-	site = calloc(1, sizeof(*site) + stack->nr_frames * sizeof(site->frames[0]));
-	if (!site)
-		return -VS_ERR_NO_MEMORY;
+	if (site)
+		site->frames = calloc(stack->nr_frames, sizeof(site->frames[0]));
+	if (!site || !site->frames) {
+		free_site(site);
+		return NULL;
+	}
 	site->nr_frames = stack->nr_frames;
 	site->is_cut = stack->is_cut || stack->is_deep;
 	for (i = 0; i < stack->nr_frames; i++) {
@@ -282,8 +298,57 @@ static int add_stack(struct vs_definitions *definitions, const struct vs_stack *
 		if (!vs_frame_is_special(stack->frames[i]))
 			site->frames[i].module = find_module(definitions, stack->frames[i] - 1);
 	}
+	return site;
+}
+
+/* Sites are numbered as they come: one more, or one that was there. */
+static void know_stack(struct vs_definitions *definitions)
+{
+	const struct vs_shared_stacks *shared = definitions->shared;
+	uint32_t site;
+
+	if (definitions->nr_stacks == shared->nr)
+		return;
+	site = shared->sites_of[definitions->nr_stacks++];
+	if (site >= definitions->nr_sites)
+		definitions->nr_sites = site + 1u;
+}
+
+static int add_stack(struct vs_definitions *definitions, const struct vs_stack *stack)
+{
+	struct vs_site *site;
+	int err;
+
+	if (definitions->shared) {
+		know_stack(definitions);
+		return 0;
+	}
+	if (vs_id_map_get(&definitions->stacks, stack->id))
+		return 0;
+	if (!stack->nr_frames)
+		return vs_id_map_put(&definitions->stacks, stack->id, definitions->sites[0]);
+	site = make_site(definitions, stack);
+	if (!site)
+		return -VS_ERR_NO_MEMORY;
 	err = intern_site(definitions, &site);
 	return err ? err : vs_id_map_put(&definitions->stacks, stack->id, site);
+}
+
+void vs_definitions_share(struct vs_definitions *definitions, const struct vs_shared_stacks *shared,
+			  size_t nr_stacks)
+{
+	free_site(definitions->sites[0]);
+	free(definitions->sites);
+	definitions->shared = shared;
+	definitions->sites = shared->sites;
+	definitions->nr_sites = 1;
+	while (definitions->nr_stacks < nr_stacks && definitions->nr_stacks < shared->nr)
+		know_stack(definitions);
+}
+
+void vs_definitions_fetch_frames(const struct vs_site *site)
+{
+	vs_definition_book_read_site(site->book, site->index);
 }
 
 /* More than any recorder writes: a damaged trace must not take all memory. */
@@ -361,6 +426,18 @@ const char *vs_definitions_get_fact(const struct vs_definitions *definitions, co
 		if (!strcmp(definitions->facts[i].key, key))
 			return definitions->facts[i].value;
 	return NULL;
+}
+
+struct vs_site *vs_definitions_get_shared_site(const struct vs_definitions *definitions,
+					       uint32_t stack)
+{
+	const struct vs_shared_stacks *shared = definitions->shared;
+	size_t which = (uintptr_t)vs_id_map_get(&shared->by_id, stack);
+
+	/* One that is defined later is not known yet. */
+	return definitions->sites[which && which <= definitions->nr_stacks
+					  ? shared->sites_of[which - 1]
+					  : 0];
 }
 
 const struct vs_definition_thread *vs_definitions_get_thread(

@@ -31,14 +31,25 @@ struct vs_site_frame {
 
 /* A distinct allocation stack, innermost frame first. Site 0 has no frames: no stack was recorded.
  */
-struct vs_account;
 struct vs_site {
 	uint32_t index; /* from 0, without gaps */
 	bool is_cut;
 	uint32_t nr_frames;
 	struct vs_site *next_equal_hash;
-	struct vs_account *account; /* a note of the replay: where it was charged last, or NULL */
-	struct vs_site_frame frames[];
+	struct vs_site_frame *frames;    /* after vs_definitions_need_frames */
+	struct vs_definition_book *book; /* where frames are that are not here; NULL: all are */
+};
+
+/* For vs_definitions_need_frames. */
+void vs_definitions_fetch_frames(const struct vs_site *site);
+
+/* Stacks that several definitions have in common: definition_book.h. */
+struct vs_shared_stacks {
+	struct vs_id_map by_id;   /* number -> 1 + which of the STACK records */
+	const uint32_t *sites_of; /* of each STACK record, in order */
+	size_t nr;
+	struct vs_site **sites;
+	size_t nr_sites;
 };
 
 /* Code of Python. */
@@ -78,6 +89,8 @@ struct vs_definitions {
 	struct vs_definition_fact *facts;
 	size_t nr_facts;
 	size_t facts_capacity;
+	const struct vs_shared_stacks *shared; /* instead of `stacks` and `by_hash`; or NULL */
+	size_t nr_stacks;                      /* STACK records so far; with `shared` only */
 };
 
 VS_MUST_CHECK int vs_definitions_init(struct vs_definitions *definitions);
@@ -87,18 +100,43 @@ void vs_definitions_fini(struct vs_definitions *definitions);
 VS_MUST_CHECK int vs_definitions_add(struct vs_definitions *definitions,
 				     const struct vs_record *record);
 
+/*
+ * New definitions take their stacks from elsewhere, the first nr_stacks of them to begin with, and
+ * each STACK that is added makes the next one known. What is shared outlives them.
+ */
+void vs_definitions_share(struct vs_definitions *definitions, const struct vs_shared_stacks *shared,
+			  size_t nr_stacks);
+
+/* A module as a record has it, with a path of its own to be freed. */
+VS_MUST_CHECK int vs_definitions_copy_module(struct vs_definition_module *copy,
+					     const struct vs_module *module);
+
+/* Before frames of a site are looked at: they may be elsewhere until somebody needs them. */
+static inline void vs_definitions_need_frames(const struct vs_site *site)
+{
+	if (site->book && !site->frames)
+		vs_definitions_fetch_frames(site);
+}
+
 /* The text of a name, or NULL. */
 const char *vs_definitions_get_name(const struct vs_definitions *definitions, uint32_t id);
 
 /* The value of a fact, or NULL. */
 const char *vs_definitions_get_fact(const struct vs_definitions *definitions, const char *key);
 
+/* For vs_definitions_get_site. */
+struct vs_site *vs_definitions_get_shared_site(const struct vs_definitions *definitions,
+					       uint32_t stack);
+
 /* Never NULL: a number that was not defined is site 0. */
 static inline struct vs_site *vs_definitions_get_site(const struct vs_definitions *definitions,
 						      uint32_t stack)
 {
-	struct vs_site *site = vs_id_map_get(&definitions->stacks, stack);
+	struct vs_site *site;
 
+	if (__builtin_expect(definitions->shared != NULL, 0))
+		return vs_definitions_get_shared_site(definitions, stack);
+	site = vs_id_map_get(&definitions->stacks, stack);
 	return site ? site : definitions->sites[0];
 }
 

@@ -4,9 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number_column.h"
+
+/* No more stacks than so many for each byte that tells of them. */
+#define MOST_FOR_A_BYTE 65536
+
 void vs_index_directory_fini(struct vs_index_directory *directory)
 {
 	free(directory->stretches);
+	free(directory->stack_sites);
 	free(directory->module_ends);
 	free(directory->pools);
 	free(directory->adoptions);
@@ -32,6 +38,25 @@ static void put_stretches(struct vs_pack *pack, const struct vs_index_directory 
 		vs_pack_put_varint(pack, block->payload_crc);
 		from = block->end;
 	}
+}
+
+/* Mostly one more than the one before. */
+static void put_stacks(struct vs_pack *pack, const struct vs_index_directory *directory)
+{
+	uint64_t *numbers = calloc(directory->nr_stacks + 1, sizeof(*numbers)), last = 0;
+	size_t i;
+
+	if (!numbers) {
+		pack->error = -VS_ERR_NO_MEMORY;
+		return;
+	}
+	for (i = 0; i < directory->nr_stacks; i++) {
+		numbers[i] = directory->stack_sites[i] - last;
+		last = directory->stack_sites[i];
+	}
+	vs_pack_put_varint(pack, i);
+	vs_number_column_put(pack, VS_NUMBERS_SIGNED, numbers, i);
+	free(numbers);
 }
 
 static void put_module_ends(struct vs_pack *pack, const struct vs_index_directory *directory)
@@ -134,6 +159,7 @@ void vs_index_directory_put(struct vs_pack *pack, const struct vs_index_director
 	vs_pack_put_varint(pack, directory->nr_steps);
 	vs_pack_put_varint(pack, directory->nr_phases);
 	put_stretches(pack, directory);
+	put_stacks(pack, directory);
 	put_module_ends(pack, directory);
 	put_pools(pack, directory);
 	put_adoptions(pack, directory);
@@ -186,6 +212,32 @@ static void get_stretches(struct vs_index_directory *directory, struct vs_wire *
 		block->end = from = get_behind(in, block->offset);
 		block->payload_crc = vs_wire_get_varint32(in);
 	}
+}
+
+/* Definitions are not more than the directory says, and those need bytes in the trace. */
+static void get_stacks(struct vs_index_directory *directory, struct vs_wire *in)
+{
+	uint64_t nr = vs_wire_get_varint(in), last = 0, *numbers = NULL;
+	size_t i;
+
+	if (nr > directory->nr_definitions || nr / MOST_FOR_A_BYTE > vs_wire_left(in))
+		fail(in);
+	if (!in->error) {
+		numbers = calloc(nr + 1, sizeof(*numbers));
+		directory->stack_sites = calloc(nr + 1, sizeof(directory->stack_sites[0]));
+		if (!numbers || !directory->stack_sites)
+			in->error = -VS_ERR_NO_MEMORY;
+	}
+	if (!in->error)
+		vs_number_column_get(in, VS_NUMBERS_SIGNED, numbers, nr);
+	for (i = 0; i < nr && !in->error; i++) {
+		last += numbers[i];
+		if (last > UINT32_MAX)
+			fail(in);
+		directory->stack_sites[i] = (uint32_t)last;
+	}
+	directory->nr_stacks = in->error ? 0 : nr;
+	free(numbers);
 }
 
 static void get_module_ends(struct vs_index_directory *directory, struct vs_wire *in)
@@ -304,6 +356,7 @@ int vs_index_directory_get(struct vs_index_directory *directory, const uint8_t *
 	directory->nr_steps = vs_wire_get_varint(&in);
 	directory->nr_phases = vs_wire_get_varint(&in);
 	get_stretches(directory, &in);
+	get_stacks(directory, &in);
 	get_module_ends(directory, &in);
 	get_pools(directory, &in);
 	get_adoptions(directory, &in);

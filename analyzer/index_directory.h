@@ -55,6 +55,9 @@ struct vs_index_directory {
 	struct vs_index_stretch *stretches;
 	size_t nr_stretches;
 	size_t stretches_capacity;
+	uint32_t *stack_sites; /* of each STACK record: number of its site */
+	size_t nr_stacks;
+	size_t stacks_capacity;
 	struct vs_index_module_end *module_ends;
 	size_t nr_module_ends;
 	size_t module_ends_capacity;

@@ -90,6 +90,19 @@ static int add_definition(struct vs_index_writer *writer, const struct vs_reader
 	return err;
 }
 
+/* The site of the stack that was just defined, or had been before. */
+static int add_stack(struct vs_index_writer *writer)
+{
+	struct vs_index_directory *directory = &writer->directory;
+	int err = VS_GROW(directory->stack_sites, directory->stacks_capacity,
+			  directory->nr_stacks + 1);
+
+	if (!err)
+		directory->stack_sites[directory->nr_stacks++] =
+			vs_definitions_get_site(writer->definitions, writer->stack)->index;
+	return err;
+}
+
 static int add_module_end(struct vs_index_writer *writer, uint32_t module)
 {
 	struct vs_index_directory *directory = &writer->directory;
@@ -107,6 +120,9 @@ static int add_module_end(struct vs_index_writer *writer, uint32_t module)
 static void note_record(struct vs_index_writer *writer, const struct vs_record *record,
 			const struct vs_reader_block *block)
 {
+	writer->has_stack = record->type == VS_RECORD_STACK;
+	if (writer->has_stack)
+		writer->stack = record->stack.id;
 	if (!vs_record_is_event(record->type))
 		give_up(writer, add_definition(writer, block));
 	else if (record->type == VS_RECORD_MODULE_END)
@@ -287,8 +303,11 @@ void vs_index_writer_enter(struct vs_index_writer *writer, const struct vs_recor
 
 void vs_index_writer_leave(struct vs_index_writer *writer)
 {
-	if (writer->takes_notes && !writer->is_over)
-		give_up(writer, add_adoptions(writer));
+	if (!writer->takes_notes || writer->is_over)
+		return;
+	give_up(writer, add_adoptions(writer));
+	if (writer->has_stack)
+		give_up(writer, add_stack(writer));
 }
 
 void vs_index_writer_init(struct vs_index_writer *writer, struct vs_reader *reader,
@@ -318,9 +337,11 @@ void vs_index_writer_fini(struct vs_index_writer *writer)
 	writer->spool_fd = -1;
 }
 
-void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_adoption *adoption)
+void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_adoption *adoption,
+				const struct vs_replay *replay)
 {
 	writer->adoption = adoption;
+	writer->definitions = &replay->definitions;
 	writer->takes_notes = true;
 }
 

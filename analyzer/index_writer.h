@@ -19,14 +19,17 @@ struct vs_index_writer {
 	const char *path;         /* of the index; the caller's */
 	bool is_over;             /* there will be none */
 	struct vs_index_directory directory;
-	const struct vs_adoption *adoption; /* what is in it grows while things are noted */
-	size_t nr_adopted;                  /* of those, that are in the directory */
-	const struct vs_replay *replay;     /* of the pass */
+	const struct vs_adoption *adoption;       /* what is in it grows while things are noted */
+	size_t nr_adopted;                        /* of those, that are in the directory */
+	const struct vs_replay *replay;           /* of the pass */
+	const struct vs_definitions *definitions; /* of the pass that takes notes */
 	bool takes_notes;
 	bool takes_snapshots;
 	uint64_t nr_records; /* of the pass, so far */
 	uint64_t nr_events;
 	uint64_t nr_definitions;
+	bool has_stack;                    /* the last record is a STACK, */
+	uint32_t stack;                    /* of this number */
 	uint64_t block;                    /* where the last record came from */
 	struct vs_snapshot_memory *memory; /* of the last snapshot */
 	uint64_t nr_items;                 /* that were alive in it */
@@ -51,8 +54,9 @@ void vs_index_writer_init(struct vs_index_writer *writer, struct vs_reader *read
 			  const char *path);
 void vs_index_writer_fini(struct vs_index_writer *writer);
 
-/* A pass is about to begin that fills in the adoption. */
-void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_adoption *adoption);
+/* A pass is about to begin, of a replay that fills in the adoption. */
+void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_adoption *adoption,
+				const struct vs_replay *replay);
 
 /* The same or another one, with a replay that knows what is adopted. Earlier snapshots go. */
 void vs_index_writer_take_snapshots(struct vs_index_writer *writer, const struct vs_replay *replay);

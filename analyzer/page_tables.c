@@ -78,6 +78,7 @@ static int put_frames(struct table_maker *maker)
 	for (size_t i = 0; i < definitions->nr_sites && !err; i++) {
 		const struct vs_site *site = definitions->sites[i];
 
+		vs_definitions_need_frames(site);
 		err = VS_GROW(maker->places, maker->places_capacity,
 			      maker->nr_places + site->nr_frames);
 		for (uint32_t k = 0; k < site->nr_frames && !err; k++)

@@ -67,6 +67,7 @@ void vs_replay_destroy(struct vs_replay *replay)
 	free(replay->devices);
 	free(replay->pools);
 	free(replay->accounts);
+	free(replay->noted);
 	vs_id_map_fini(&replay->devices_by_ordinal);
 	vs_id_map_fini(&replay->pools_by_id);
 	vs_id_map_fini(&replay->accounts_by_key);
@@ -835,7 +836,7 @@ static void fetch_birth(const struct vs_replay *replay, uint32_t stack, uint64_t
 {
 	const struct vs_replay_gap *gap = vs_replay_items_get_gap(replay, address);
 
-	__builtin_prefetch(vs_definitions_get_site(&replay->definitions, stack)->account);
+	__builtin_prefetch(vs_replay_get_noted(replay, stack));
 	__builtin_prefetch(gap->before);
 	__builtin_prefetch(gap->next);
 }

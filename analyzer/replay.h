@@ -279,6 +279,9 @@ struct vs_replay {
 	struct vs_account **accounts;
 	size_t nr_accounts;
 	size_t accounts_capacity;
+	/* By site: where it was charged last, or NULL. Not in the site, which others may share. */
+	struct vs_account **noted;
+	size_t noted_capacity;
 
 	struct vs_range_tree regions; /* struct vs_item: segments and driver-pool blocks */
 	struct vs_range_tree reservations;
@@ -328,6 +331,14 @@ struct vs_replay {
 	struct vs_replay_pool *foreseen;   /* who will place blocks in what the next record gives */
 	bool is_misled;                    /* something was adopted by another than was expected */
 };
+
+/* Where a stack's site was charged the last time, or NULL. */
+static inline struct vs_account *vs_replay_get_noted(const struct vs_replay *replay, uint32_t stack)
+{
+	uint32_t site = vs_definitions_get_site(&replay->definitions, stack)->index;
+
+	return site < replay->noted_capacity ? replay->noted[site] : NULL;
+}
 
 VS_MUST_CHECK int vs_replay_create(struct vs_replay **replay);
 void vs_replay_destroy(struct vs_replay *replay);

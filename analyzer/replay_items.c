@@ -405,12 +405,15 @@ static inline int find_account(struct vs_replay *replay, const struct vs_birth *
 	enum vs_domain domain = vs_replay_get_domain(birth->kind);
 	int err;
 
-	*account = site->account;
+	err = VS_GROW(replay->noted, replay->noted_capacity, site->index + (size_t)1);
+	if (err)
+		return err;
+	*account = replay->noted[site->index];
 	if (*account && (*account)->device == birth->device && (*account)->domain == domain)
 		return 0;
 	err = vs_replay_items_get_account(replay, birth->device, domain, site, account);
 	if (!err)
-		site->account = *account;
+		replay->noted[site->index] = *account;
 	return err;
 }
 

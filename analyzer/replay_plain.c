@@ -143,7 +143,7 @@ static inline void count_block(const struct vs_item *item, uint64_t sign)
 
 static inline struct vs_account *get_account(const struct vs_replay *replay, uint32_t stack)
 {
-	struct vs_account *account = vs_definitions_get_site(&replay->definitions, stack)->account;
+	struct vs_account *account = vs_replay_get_noted(replay, stack);
 
 	return account && account->domain == VS_DOMAIN_DEVICE ? account : NULL;
 }

@@ -192,6 +192,7 @@ static int collect(struct vs_site_names *names, const struct vs_site *site, stru
 	int k, nr;
 
 	memset(shown, 0, sizeof(*shown));
+	vs_definitions_need_frames(site);
 	for (i = 0; i < site->nr_frames && !shown->is_ended; i++) {
 		if (shown->is_named && shown->nr_frames == MAX_SHOWN)
 			break;
@@ -270,6 +271,7 @@ static bool has_special(const struct vs_site *site, bool *has_link)
 	bool is_found = false;
 
 	*has_link = false;
+	vs_definitions_need_frames(site);
 	for (uint32_t i = 0; i < site->nr_frames; i++) {
 		is_found = is_found || vs_frame_is_special(site->frames[i].address);
 		*has_link = *has_link || vs_frame_is(site->frames[i].address, VS_FRAME_LINK);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "definition_book.h"
 #include "index_file.h"
 #include "snapshot.h"
 
@@ -10,6 +11,7 @@ struct vs_trace_index {
 	char *path;
 	struct vs_reader *reader;
 	struct vs_index_file file;
+	struct vs_definition_book *book; /* NULL: nobody has needed it yet */
 	bool is_open;
 	bool is_there; /* and has not proved wrong */
 };
@@ -36,6 +38,7 @@ void vs_trace_index_close(struct vs_trace_index *index)
 {
 	if (!index)
 		return;
+	vs_definition_book_destroy(index->book);
 	if (index->is_open)
 		vs_index_file_close(&index->file);
 	free(index->path);
@@ -72,6 +75,8 @@ bool vs_trace_index_is_sound(const struct vs_trace_index *index)
 
 void vs_trace_index_reload(struct vs_trace_index *index)
 {
+	vs_definition_book_destroy(index->book);
+	index->book = NULL;
 	if (index->is_open)
 		vs_index_file_close(&index->file);
 	index->is_open = !vs_index_file_open(&index->file, index->path, index->reader);
@@ -127,74 +132,18 @@ const struct vs_index_snapshot *vs_trace_index_find_time(const struct vs_trace_i
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
-/* The definitions that a replay has at some instant. */
-struct definer {
-	const struct vs_index_directory *directory;
-	struct vs_definitions *definitions;
-	uint64_t nr_records; /* before the instant */
-	uint64_t nr_given;
-	size_t nr_ended; /* of the directory's module_ends */
-};
-
-/* What a stack's addresses belong to depends on the modules that had gone before it. */
-static int end_modules(struct definer *definer)
-{
-	const struct vs_index_directory *directory = definer->directory;
-	int err = 0;
-
-	while (definer->nr_ended < directory->nr_module_ends && !err) {
-		const struct vs_index_module_end *end = &directory->module_ends[definer->nr_ended];
-		struct vs_record record = {.type = VS_RECORD_MODULE_END,
-					   .module_end = {end->module}};
-
-		if (end->nr_definitions > definer->nr_given || end->record > definer->nr_records)
-			break;
-		err = vs_definitions_add(definer->definitions, &record);
-		definer->nr_ended++;
-	}
-	return err;
-}
-
-/* The definitions in some blocks, up to `end`. */
-static int read_stretch(struct definer *definer, struct vs_reader *reader,
-			const struct vs_reader_block *block, uint64_t end)
-{
-	struct vs_record record;
-	int got, err = vs_reader_seek(reader, block, end);
-
-	while (!err && (got = vs_reader_next(reader, &record)) != 0) {
-		if (got < 0 || vs_record_is_event(record.type))
-			return got < 0 ? got : -VS_ERR_CORRUPT;
-		err = end_modules(definer);
-		if (!err)
-			err = vs_definitions_add(definer->definitions, &record);
-		definer->nr_given++;
-	}
-	return err;
-}
-
-/* All definitions before a place in the trace, nr of them. */
-static int read_definitions(struct vs_trace_index *index, struct vs_replay *replay, uint64_t offset,
+/* Some definitions before a place in the trace, nr of them. */
+static int give_definitions(struct vs_trace_index *index, struct vs_replay *replay,
 			    uint64_t nr_records, uint64_t nr)
 {
 	const struct vs_index_directory *directory = &index->file.directory;
-	struct definer definer = {.directory = directory,
-				  .definitions = &replay->definitions,
-				  .nr_records = nr_records};
-	size_t i;
-	int err = vs_reader_rewind(index->reader);
+	int err = 0;
 
-	for (i = 0; i < directory->nr_stretches && !err; i++) {
-		const struct vs_reader_block *block = &directory->stretches[i].block;
-
-		if (block->offset >= offset)
-			break;
-		err = read_stretch(&definer, index->reader, block,
-				   block->end < offset ? block->end : offset);
-	}
-	if (!err)
-		err = end_modules(&definer);
-	return !err && definer.nr_given != nr ? -VS_ERR_CORRUPT : err;
+	if (!index->book)
+		err = vs_definition_book_create(&index->book, index->reader, directory);
+	return err ? err
+		   : vs_definition_book_give(index->book, directory, nr_records, nr,
+					     &replay->definitions);
 }
 
 /* ---- States --------------------------------------------------------------------------------- */
@@ -224,19 +173,19 @@ static int restore(const struct vs_trace_index *index, const struct vs_index_sna
 int vs_trace_index_enter(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
 			 struct vs_replay *replay)
 {
-	int err = read_definitions(index, replay, snapshot->block.offset, snapshot->nr_records,
-				   snapshot->nr_definitions);
+	int err = give_definitions(index, replay, snapshot->nr_records, snapshot->nr_definitions);
 
 	if (!err)
 		err = restore(index, snapshot, replay);
+	if (!err)
+		err = vs_reader_rewind(index->reader);
 	return err ? err : vs_reader_seek(index->reader, &snapshot->block, UINT64_MAX);
 }
 
 int vs_trace_index_enter_end(struct vs_trace_index *index, struct vs_replay *replay)
 {
 	const struct vs_index_directory *directory = &index->file.directory;
-	int err =
-		read_definitions(index, replay, UINT64_MAX, UINT64_MAX, directory->nr_definitions);
+	int err = give_definitions(index, replay, UINT64_MAX, directory->nr_definitions);
 
 	return err ? err
 		   : vs_snapshot_get_sums(replay, directory->sums.bytes, directory->sums.size);

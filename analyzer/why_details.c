@@ -175,6 +175,7 @@ static bool has_frame(const struct vs_site *site, const struct vs_site_frame *fr
 {
 	uint32_t i;
 
+	vs_definitions_need_frames(site);
 	for (i = 0; i < site->nr_frames; i++)
 		if (site->frames[i].address == frame->address)
 			return true;
@@ -185,6 +186,7 @@ static bool has_python(const struct vs_site *site)
 {
 	uint32_t i;
 
+	vs_definitions_need_frames(site);
 	for (i = 0; i < site->nr_frames; i++)
 		if (vs_frame_is(site->frames[i].address, VS_FRAME_PYTHON))
 			return true;
@@ -239,20 +241,13 @@ static int put_keeper(struct vs_why_details *details, struct vs_story *story)
 {
 	const struct vs_site *site = details->account->site;
 	uint32_t keeper = find_keeper(&details->state->retained);
-	struct vs_site *outer;
-	int err;
+	struct vs_site outer = *site;
 
-	if (!keeper || keeper == site->nr_frames)
+	if (keeper == site->nr_frames)
 		keeper = 0;
-	outer = calloc(1, sizeof(*outer) + site->nr_frames * sizeof(outer->frames[0]));
-	if (!outer)
-		return -VS_ERR_NO_MEMORY;
-	*outer = *site;
-	outer->nr_frames = site->nr_frames - keeper;
-	memcpy(outer->frames, site->frames + keeper, outer->nr_frames * sizeof(outer->frames[0]));
-	err = put_site(details, story, outer, true);
-	free(outer);
-	return err;
+	outer.nr_frames -= keeper;
+	outer.frames += keeper;
+	return put_site(details, story, &outer, true);
 }
 
 /* ---- Why it is not another ------------------------------------------------------------------ */
@@ -336,6 +331,8 @@ int vs_why_details_init(struct vs_why_details *details, struct vs_story *story,
 		err = look_at_holes(details);
 	if (!err)
 		err = find_account(details, story);
+	if (!err && details->account)
+		vs_definitions_need_frames(details->account->site);
 	if (!err && details->account && details->account->site->nr_frames)
 		err = state->why.kind == VS_WHY_RETENTION
 			      ? put_keeper(details, story)

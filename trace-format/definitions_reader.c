@@ -130,40 +130,49 @@ static int get_nodes(struct vs_definitions_reader *reader, struct vs_wire *in)
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
-static int get_stack(const struct vs_definitions_reader *reader, struct vs_wire *in,
-		     struct vs_stack *stack, uint64_t *frames)
+int vs_definitions_reader_get_stack(const uint8_t *bytes, size_t size,
+				    struct vs_definitions_stack *row)
 {
-	uint64_t flags;
-	uint32_t number;
+	struct vs_wire in;
+	int taken = vs_codec_get_body(bytes, size, &in);
 
-	stack->id = vs_wire_get_varint32(in);
-	flags = vs_wire_get_varint(in);
-	number = vs_wire_get_varint32(in);
-	if (in->error)
-		return -VS_ERR_CORRUPT;
-	stack->is_cut = flags & VS_STACK_CUT;
-	stack->is_deep = flags & VS_STACK_DEEP;
-	stack->frames = frames;
-	stack->nr_frames = 0;
+	if (taken < 0)
+		return taken;
+	row->id = vs_wire_get_varint32(&in);
+	row->flags = (uint32_t)vs_wire_get_varint(&in); /* bits above are of later versions */
+	row->node = vs_wire_get_varint32(&in);
+	return in.error ? -VS_ERR_CORRUPT : taken;
+}
+
+void vs_definitions_reader_walk(const struct vs_definitions_reader *reader,
+				const struct vs_definitions_stack *row, struct vs_stack *stack,
+				uint64_t frames[VS_STACK_MAX])
+{
+	uint32_t number = row->node;
+
+	*stack = (struct vs_stack){.id = row->id,
+				   .frames = frames,
+				   .is_cut = row->flags & VS_STACK_CUT,
+				   .is_deep = row->flags & VS_STACK_DEEP};
 	/* Parents have lower numbers: this comes to an end. */
 	while (number && stack->nr_frames < VS_STACK_MAX) {
 		const struct vs_definitions_node *node = find_node(reader, number);
 
 		if (!node || !node->is_known) {
 			stack->is_cut = true;
-			return 0;
+			return;
 		}
 		frames[stack->nr_frames++] = node->address;
 		number = node->parent;
 	}
 	stack->is_deep = stack->is_deep || number;
-	return 0;
 }
 
 int vs_definitions_reader_get(struct vs_definitions_reader *reader, const uint8_t *bytes,
 			      size_t size, struct vs_record *record, bool *is_record,
 			      uint64_t frames[VS_STACK_MAX])
 {
+	struct vs_definitions_stack row;
 	struct vs_record found = {0};
 	struct vs_wire body;
 	int taken, err;
@@ -178,9 +187,10 @@ int vs_definitions_reader_get(struct vs_definitions_reader *reader, const uint8_
 		return err ? err : taken;
 	case VS_RECORD_STACK:
 		found.type = VS_RECORD_STACK;
-		err = get_stack(reader, &body, &found.stack, frames);
-		if (err)
+		err = vs_definitions_reader_get_stack(bytes, size, &row);
+		if (err < 0)
 			return err;
+		vs_definitions_reader_walk(reader, &row, &found.stack, frames);
 		break;
 	case VS_RECORD_NAME:
 	case VS_RECORD_MODULE:

@@ -30,6 +30,21 @@ int vs_definitions_reader_get(struct vs_definitions_reader *reader, const uint8_
 			      size_t size, struct vs_record *record, bool *is_record,
 			      uint64_t frames[VS_STACK_MAX]);
 
+/*
+ * A row of a STACK without its frames, and those frames when somebody wants them after all: then
+ * all rows before it have been taken. Returns and errors as above.
+ */
+struct vs_definitions_stack {
+	uint32_t id;
+	uint32_t flags; /* enum vs_stack_flag */
+	uint32_t node;  /* of the innermost frame, 0: there is none */
+};
+int vs_definitions_reader_get_stack(const uint8_t *bytes, size_t size,
+				    struct vs_definitions_stack *row);
+void vs_definitions_reader_walk(const struct vs_definitions_reader *reader,
+				const struct vs_definitions_stack *row, struct vs_stack *stack,
+				uint64_t frames[VS_STACK_MAX]);
+
 /* A number above all nodes so far. */
 uint32_t vs_definitions_reader_get_next_node(const struct vs_definitions_reader *reader);
 

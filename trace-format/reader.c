@@ -708,6 +708,11 @@ int vs_reader_get_file(const struct vs_reader *reader, struct vs_reader_file *fi
 	return 0;
 }
 
+int vs_reader_get_fd(const struct vs_reader *reader)
+{
+	return reader->fd;
+}
+
 static void survey_events(struct vs_reader_survey *survey, const struct vs_block_header *header,
 			  uint64_t offset)
 {

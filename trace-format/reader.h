@@ -87,6 +87,9 @@ struct vs_reader_file {
 };
 VS_MUST_CHECK int vs_reader_get_file(const struct vs_reader *reader, struct vs_reader_file *file);
 
+/* For those who read parts of it by themselves (block_file.h). It stays the reader's. */
+int vs_reader_get_fd(const struct vs_reader *reader);
+
 /*
  * What the headers of all blocks say: nothing is unpacked, so it is quick and may be wrong. 1, or
  * 0: the trace has no END block, no events, or a place where there is no block. -VS_ERR_IO. Changes

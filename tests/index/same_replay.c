@@ -224,6 +224,8 @@ static void assert_same_site(const struct vs_site *one, const struct vs_site *ot
 {
 	uint32_t i;
 
+	vs_definitions_need_frames(one);
+	vs_definitions_need_frames(other);
 	SAME(nr_frames);
 	SAME(is_cut);
 	for (i = 0; i < one->nr_frames; i++) {
