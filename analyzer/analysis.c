@@ -636,6 +636,49 @@ static int approach(const struct vs_source *source, const struct vs_instant *ins
 	return err;
 }
 
+/* The records of a batch up to a time. 1: it is reached. */
+static int add_until(struct vs_replay *replay, const struct vs_batch *batch, uint64_t time_ns)
+{
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < batch->nr; i++) {
+		const struct vs_record *record = &batch->records[i];
+
+		if (vs_replay_is_event(record) && record->time_ns > time_ns)
+			return 1;
+		if (i + FAR < batch->nr)
+			vs_replay_expect(replay, &batch->records[i + FAR]);
+		if (i + NEAR < batch->nr)
+			vs_replay_expect_soon(replay, &batch->records[i + NEAR]);
+		err = vs_replay_add(replay, record);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The same by time, while another thread reads: the source stands anywhere behind it then. */
+static int approach_time(const struct vs_source *source, uint64_t time_ns, struct vs_replay *replay)
+{
+	const struct vs_batch *batch;
+	struct vs_read_ahead *ahead;
+	int status = 1, ret = vs_read_ahead_start(&ahead, source);
+
+	if (ret)
+		return ret;
+	while (!ret && status > 0) {
+		batch = vs_read_ahead_get(ahead, 0);
+		status = batch->status;
+		ret = add_until(replay, batch, time_ns);
+		vs_read_ahead_release(ahead);
+	}
+	vs_read_ahead_stop(ahead);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	return status;
+}
+
 /* snapshot: NULL is the start. */
 static int go_from(const struct vs_analysis *analysis, const struct vs_index_snapshot *snapshot,
 		   const struct vs_instant *instant, struct vs_replay **out)
@@ -652,7 +695,8 @@ static int go_from(const struct vs_analysis *analysis, const struct vs_index_sna
 	else
 		err = source->rewind(source->context);
 	if (!err)
-		err = approach(source, instant, replay);
+		err = instant->record ? approach(source, instant, replay)
+				      : approach_time(source, instant->time_ns, replay);
 	if (!err && snapshot && !vs_trace_index_is_sound(analysis->index))
 		err = -VS_ERR_CORRUPT;
 	if (err) {

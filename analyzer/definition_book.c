@@ -193,14 +193,21 @@ static int find_sites(struct vs_definition_book *book, const struct vs_index_dir
 		nr_sites += directory->stack_sites[i] == nr_sites;
 	}
 	err = make_sites(book, nr_sites);
-	if (!err)
-		err = vs_id_map_reserve(&shared->by_id, book->nr_stacks);
 	shared->sites_of = directory->stack_sites;
 	shared->nr = book->nr_stacks;
+	shared->by_number = calloc(2 * book->nr_stacks + 1, sizeof(shared->by_number[0]));
+	if (!shared->by_number)
+		return -VS_ERR_NO_MEMORY;
+	shared->nr_numbers = (uint32_t)(2 * book->nr_stacks);
+	/* The first of a number counts. */
 	for (i = book->nr_stacks; i-- > 0 && !err;) {
+		uint32_t id = book->stacks[i].row.id;
+
 		book->first_stacks[directory->stack_sites[i]] = (uint32_t)i;
-		err = vs_id_map_put(&shared->by_id, book->stacks[i].row.id,
-				    (void *)(uintptr_t)(i + 1));
+		if (id < shared->nr_numbers)
+			shared->by_number[id] = (uint32_t)i + 1;
+		else
+			err = vs_id_map_put(&shared->by_id, id, (void *)(uintptr_t)(i + 1));
 	}
 	return err;
 }
@@ -262,6 +269,7 @@ void vs_definition_book_destroy(struct vs_definition_book *book)
 	free(book->all_sites);
 	free(book->shared.sites);
 	vs_id_map_fini(&book->shared.by_id);
+	free(book->shared.by_number);
 	free(book);
 }
 

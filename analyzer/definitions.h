@@ -45,7 +45,9 @@ void vs_definitions_fetch_frames(const struct vs_site *site);
 
 /* Stacks that several definitions have in common: definition_book.h. */
 struct vs_shared_stacks {
-	struct vs_id_map by_id;   /* number -> 1 + which of the STACK records */
+	struct vs_id_map by_id; /* number -> 1 + which of the STACK records; for high numbers */
+	uint32_t *by_number;    /* the same, for numbers below nr_numbers */
+	uint32_t nr_numbers;
 	const uint32_t *sites_of; /* of each STACK record, in order */
 	size_t nr;
 	struct vs_site **sites;

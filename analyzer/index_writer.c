@@ -14,7 +14,7 @@
 #include "snapshot.h"
 
 struct vs_index_plan vs_index_writer_plan = {
-	.least = 500000, .interval = 65536, .share = 4, .chain = 3};
+	.least = 500000, .interval = 65536, .share = 4, .chain = 2};
 
 /* Parts of an index's bytes that may be used at the start of the trace, and never by snapshots. */
 #define AT_THE_START 4
@@ -276,9 +276,9 @@ static void enter_block(struct vs_index_writer *writer, const struct vs_reader_b
 	writer->block = block->offset;
 	if (directory->nr_snapshots)
 		last = directory->snapshots[directory->nr_snapshots - 1].nr_events;
-	/* To look at all that is alive takes as long as to replay as many events. */
-	if (interval < writer->nr_items)
-		interval = writer->nr_items;
+	/* To look at all that is alive takes as long as to replay a tenth of as many events. */
+	if (interval < writer->nr_items / 2)
+		interval = writer->nr_items / 2;
 	if (writer->nr_events - last >= interval && block->offset >= writer->next_offset)
 		give_up(writer, take_next(writer, block));
 }

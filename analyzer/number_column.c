@@ -146,7 +146,7 @@ static void unfold(enum vs_number_kind kind, uint64_t *numbers, size_t nr, uint6
 	}
 }
 
-void vs_number_column_get(struct vs_wire *in, enum vs_number_kind kind, uint64_t *numbers,
+bool vs_number_column_get(struct vs_wire *in, enum vs_number_kind kind, uint64_t *numbers,
 			  size_t nr)
 {
 	uint64_t unit, lowest, width;
@@ -155,21 +155,22 @@ void vs_number_column_get(struct vs_wire *in, enum vs_number_kind kind, uint64_t
 
 	memset(numbers, 0, nr * sizeof(*numbers));
 	if (!nr)
-		return;
+		return false;
 	unit = vs_wire_get_varint(in);
 	lowest = vs_wire_get_varint(in);
 	width = vs_wire_get_varint(in);
 	if (!unit || width > MAX_WIDTH)
 		fail(in);
-	if (in->error)
-		return;
+	if (in->error || (!width && !lowest))
+		return false;
 	room = width ? malloc(nr) : NULL;
 	if (width && !room) {
 		in->error = -VS_ERR_NO_MEMORY;
-		return;
+		return false;
 	}
 	for (byte = 0; byte < width; byte++)
 		get_plane(in, numbers, nr, byte, room);
 	free(room);
 	unfold(kind, numbers, nr, lowest, unit);
+	return true;
 }

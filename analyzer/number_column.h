@@ -21,8 +21,11 @@ enum vs_number_kind {
 void vs_number_column_put(struct vs_pack *pack, enum vs_number_kind kind, const uint64_t *numbers,
 			  size_t nr);
 
-/* As many as were put, of the same kind. Errors stay in the wire. Bytes of any content are safe. */
-void vs_number_column_get(struct vs_wire *in, enum vs_number_kind kind, uint64_t *numbers,
+/*
+ * As many as were put, of the same kind. Errors stay in the wire. Bytes of any content are safe.
+ * False: all of them are 0.
+ */
+bool vs_number_column_get(struct vs_wire *in, enum vs_number_kind kind, uint64_t *numbers,
 			  size_t nr);
 
 #endif

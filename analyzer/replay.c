@@ -62,8 +62,9 @@ void vs_replay_destroy(struct vs_replay *replay)
 		free(replay->pools[i]->name);
 		free(replay->pools[i]);
 	}
-	for (i = 0; i < replay->nr_accounts; i++)
+	for (i = replay->nr_slab_accounts; i < replay->nr_accounts; i++)
 		free(replay->accounts[i]);
+	free(replay->account_slab);
 	free(replay->devices);
 	free(replay->pools);
 	free(replay->accounts);

@@ -282,6 +282,8 @@ struct vs_replay {
 	/* By site: where it was charged last, or NULL. Not in the site, which others may share. */
 	struct vs_account **noted;
 	size_t noted_capacity;
+	struct vs_account *account_slab; /* what the first accounts are parts of */
+	size_t nr_slab_accounts;
 
 	struct vs_range_tree regions; /* struct vs_item: segments and driver-pool blocks */
 	struct vs_range_tree reservations;

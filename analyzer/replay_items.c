@@ -10,6 +10,10 @@
 /* Items that are allocated in one go. */
 #define SLAB_SIZE 64
 
+/* Behind so many of those: items that are as large as a large page together. */
+#define NR_SMALL        128
+#define LARGE_SLAB_SIZE (LARGE_PAGE / sizeof(struct vs_item))
+
 /* What is larger than some of these is taken from the system in pages of this size. */
 #define LARGE_PAGE ((size_t)2 << 20)
 
@@ -23,7 +27,7 @@ static int add_slab(struct vs_replay *replay, size_t nr)
 
 	if (err)
 		return err;
-	if (size > 2 * LARGE_PAGE) {
+	if (size >= LARGE_PAGE) {
 		alignment = LARGE_PAGE;
 		size = (size + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
 	}
@@ -47,7 +51,7 @@ int vs_replay_items_make(struct vs_replay *replay, struct vs_item **out)
 	int err;
 
 	if (!replay->spare_items) {
-		err = add_slab(replay, SLAB_SIZE);
+		err = add_slab(replay, replay->nr_slabs < NR_SMALL ? SLAB_SIZE : LARGE_SLAB_SIZE);
 		if (err)
 			return err;
 	}
@@ -160,33 +164,72 @@ int vs_replay_items_get_thread(struct vs_replay *replay, uint32_t id,
 	return err;
 }
 
+int vs_replay_items_reserve_accounts(struct vs_replay *replay, size_t nr)
+{
+	int err = VS_GROW(replay->accounts, replay->accounts_capacity, nr);
+
+	if (err || replay->nr_accounts)
+		return err;
+	replay->account_slab = calloc(nr + 1, sizeof(replay->account_slab[0]));
+	if (!replay->account_slab)
+		return -VS_ERR_NO_MEMORY;
+	replay->nr_slab_accounts = nr;
+	return vs_id_map_reserve(&replay->accounts_by_key, nr);
+}
+
+static struct vs_account *make_account(struct vs_replay *replay)
+{
+	if (replay->nr_accounts < replay->nr_slab_accounts)
+		return &replay->account_slab[replay->nr_accounts];
+	return calloc(1, sizeof(struct vs_account));
+}
+
+static void free_account(struct vs_replay *replay, struct vs_account *account)
+{
+	if (replay->nr_accounts >= replay->nr_slab_accounts)
+		free(account);
+}
+
+int vs_replay_items_add_account(struct vs_replay *replay, struct vs_replay_device *device,
+				enum vs_domain domain, const struct vs_site *site, bool is_last,
+				struct vs_account **out)
+{
+	struct vs_account *account;
+	int err = VS_GROW(replay->accounts, replay->accounts_capacity, replay->nr_accounts + 1);
+
+	if (err)
+		return err;
+	account = make_account(replay);
+	if (!account)
+		return -VS_ERR_NO_MEMORY;
+	if (!is_last)
+		err = vs_id_map_put(
+			&replay->accounts_by_key,
+			vs_replay_items_get_account_key(site->index, device->index, domain),
+			account);
+	if (err) {
+		free_account(replay, account);
+		return err;
+	}
+	account->index = (uint32_t)replay->nr_accounts;
+	account->site = site;
+	account->device = device;
+	account->domain = domain;
+	replay->accounts[replay->nr_accounts++] = account;
+	*out = account;
+	return 0;
+}
+
 int vs_replay_items_get_account(struct vs_replay *replay, struct vs_replay_device *device,
 				enum vs_domain domain, const struct vs_site *site,
 				struct vs_account **account)
 {
-	uint64_t key = (uint64_t)site->index << 32 | device->index << 2 | domain;
-	int err;
-
-	*account = vs_id_map_get(&replay->accounts_by_key, key);
+	*account =
+		vs_id_map_get(&replay->accounts_by_key,
+			      vs_replay_items_get_account_key(site->index, device->index, domain));
 	if (*account)
 		return 0;
-	err = VS_GROW(replay->accounts, replay->accounts_capacity, replay->nr_accounts + 1);
-	if (err)
-		return err;
-	*account = calloc(1, sizeof(**account));
-	if (!*account)
-		return -VS_ERR_NO_MEMORY;
-	err = vs_id_map_put(&replay->accounts_by_key, key, *account);
-	if (err) {
-		free(*account);
-		return err;
-	}
-	(*account)->index = (uint32_t)replay->nr_accounts;
-	(*account)->site = site;
-	(*account)->device = device;
-	(*account)->domain = domain;
-	replay->accounts[replay->nr_accounts++] = *account;
-	return 0;
+	return vs_replay_items_add_account(replay, device, domain, site, false, account);
 }
 
 static int tell(struct vs_replay *replay, const struct vs_change *change)

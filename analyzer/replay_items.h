@@ -17,6 +17,22 @@ VS_MUST_CHECK int vs_replay_items_get_account(struct vs_replay *replay,
 					      enum vs_domain domain, const struct vs_site *site,
 					      struct vs_account **account);
 
+/* The first so many accounts are going to be made, soon. -VS_ERR_NO_MEMORY. */
+VS_MUST_CHECK int vs_replay_items_reserve_accounts(struct vs_replay *replay, size_t nr);
+
+/* Makes one that is sure to be new; in a replay that does not go on (is_last), only in the list. */
+VS_MUST_CHECK int vs_replay_items_add_account(struct vs_replay *replay,
+					      struct vs_replay_device *device,
+					      enum vs_domain domain, const struct vs_site *site,
+					      bool is_last, struct vs_account **account);
+
+/* Where one is found. */
+static inline uint64_t vs_replay_items_get_account_key(uint32_t site, uint32_t device,
+						       enum vs_domain domain)
+{
+	return (uint64_t)site << 32 | device << 2 | domain;
+}
+
 /* Tell all observers. device: NULL is the first one. */
 VS_MUST_CHECK int vs_replay_items_tell(struct vs_replay *replay, enum vs_change_type type,
 				       enum vs_change_cause cause, struct vs_item *item);

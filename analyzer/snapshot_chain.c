@@ -38,7 +38,7 @@ static struct vs_wire get_part(struct vs_wire *in)
 	const uint8_t *bytes = vs_wire_get_bytes(in, size);
 	struct vs_wire part;
 
-	vs_wire_init(&part, bytes, bytes ? (size_t)size : 0);
+	vs_wire_init(&part, bytes ? bytes : in->end, bytes ? (size_t)size : 0);
 	part.error = in->error;
 	return part;
 }

@@ -62,41 +62,53 @@ static int add_row(struct comparison *comparison, const struct vs_snapshot_row *
 	return 0;
 }
 
+/* Whether the next rows of both lists are the same. */
+static bool is_kept(const struct comparison *comparison, size_t i, size_t j)
+{
+	const struct vs_snapshot_rows *from = comparison->from, *to = comparison->to;
+
+	return i < from->nr && j < to->nr && is_same(&from->rows[i], &to->rows[j]);
+}
+
+/* From rows that are not, to where they are the same again, or to the ends. */
+static void pass_over(const struct comparison *comparison, size_t *i, size_t *j)
+{
+	const struct vs_snapshot_rows *from = comparison->from, *to = comparison->to;
+
+	while (*i < from->nr && *j < to->nr && !is_kept(comparison, *i, *j)) {
+		const struct vs_snapshot_row *old = &from->rows[*i], *new = &to->rows[*j];
+		bool is_old = !is_before(new, old), is_new = !is_before(old, new);
+
+		*i += is_old;
+		*j += is_new;
+	}
+	/* One of them has ended: all that is left of the other. */
+	if (*i == from->nr || *j == to->nr) {
+		*i = from->nr;
+		*j = to->nr;
+	}
+}
+
 /* One step: up to where the lists are the same again. */
 static int compare_step(struct comparison *comparison, size_t *i, size_t *j)
 {
 	const struct vs_snapshot_rows *from = comparison->from, *to = comparison->to;
-	size_t first = *i, next = *j, k, kept = 0;
+	size_t start = *i, first, next, k;
 	int err = VS_GROW(comparison->steps, comparison->steps_capacity, comparison->nr_steps + 1);
 
-	while (*i < from->nr && *j < to->nr && is_same(&from->rows[*i], &to->rows[*j])) {
+	while (is_kept(comparison, *i, *j)) {
 		++*i;
 		++*j;
-		kept++;
 	}
 	first = *i;
 	next = *j;
-	while (*i < from->nr || *j < to->nr) {
-		const struct vs_snapshot_row *old = &from->rows[*i], *new = &to->rows[*j];
-		bool has_both = *i < from->nr && *j < to->nr;
-
-		if (has_both && is_same(old, new))
-			break;
-		if (*j == to->nr || (has_both && is_before(old, new))) {
-			++*i;
-		} else if (*i == from->nr || is_before(new, old)) {
-			++*j;
-		} else {
-			++*i;
-			++*j;
-		}
-	}
+	pass_over(comparison, i, j);
 	for (k = 0; k < *j - next && !err; k++)
 		err = add_row(comparison, &to->rows[next + k],
 			      k < *i - first ? &from->rows[first + k] : NULL);
 	if (!err)
 		comparison->steps[comparison->nr_steps++] =
-			(struct step){kept, *i - first, *j - next};
+			(struct step){first - start, *i - first, *j - next};
 	return err;
 }
 

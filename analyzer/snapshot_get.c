@@ -12,6 +12,8 @@
 #include "snapshot_layout.h"
 
 /* The sums of a device or a pool, which must come out again when all that lives has been born. */
+#define AHEAD 12 /* accounts before its turn, where an account belongs is fetched */
+
 #define NR_DEVICE_SUMS 5
 #define NR_POOL_SUMS   3
 
@@ -255,29 +257,41 @@ static int get_pools(struct taker *taker)
 	return err;
 }
 
+/* Has the processor fetch where it will be put. */
+static void fetch_account(const struct vs_replay *replay, const struct vs_snapshot_account *said)
+{
+	vs_id_map_fetch(
+		&replay->accounts_by_key,
+		vs_replay_items_get_account_key(said->site, said->place / VS_NR_DOMAINS,
+						(enum vs_domain)(said->place % VS_NR_DOMAINS)));
+}
+
 static int get_accounts(struct taker *taker)
 {
 	const struct vs_snapshot_chain *chain = taker->chain;
 	struct vs_replay *replay = taker->replay;
 	struct vs_account *account;
 	size_t i;
-	int err = vs_id_map_reserve(&replay->accounts_by_key, chain->nr_accounts);
+	int err = vs_replay_items_reserve_accounts(replay, chain->nr_accounts);
 
 	for (i = 0; i < chain->nr_accounts && !err; i++) {
 		const struct vs_snapshot_account *said = &chain->accounts[i];
 
+		if (i + AHEAD < chain->nr_accounts)
+			fetch_account(replay, &chain->accounts[i + AHEAD]);
 		if (said->site >= replay->definitions.nr_sites ||
 		    said->place >= replay->nr_devices * VS_NR_DOMAINS)
 			return fail(taker);
-		err = vs_replay_items_get_account(replay,
-						  find_device(replay, said->place / VS_NR_DOMAINS),
-						  (enum vs_domain)(said->place % VS_NR_DOMAINS),
-						  replay->definitions.sites[said->site], &account);
-		if (!err && account->index != i)
-			return fail(taker);
+		err = vs_replay_items_add_account(
+			replay, find_device(replay, said->place / VS_NR_DOMAINS),
+			(enum vs_domain)(said->place % VS_NR_DOMAINS),
+			replay->definitions.sites[said->site], !taker->is_alive, &account);
 		if (!err)
 			account->api = said->api;
 	}
+	/* None is there twice. */
+	if (!err && taker->is_alive && replay->accounts_by_key.nr_used != chain->nr_accounts)
+		return fail(taker);
 	return err;
 }
 

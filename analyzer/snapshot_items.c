@@ -10,6 +10,9 @@
 /* No more reservations and mappings than so many for each byte that tells of them. */
 #define MOST_FOR_A_BYTE 4096
 
+/* So many items before its turn, what an item is about is fetched. */
+#define AHEAD 12
+
 void vs_snapshot_items_fini(struct vs_snapshot_items *items)
 {
 	free(items->items);
@@ -133,8 +136,8 @@ static int set_items(struct vs_snapshot_items *items, const struct vs_snapshot_c
 		const struct vs_snapshot_row *row = get_row(chain, i);
 
 		/* They are in no order. */
-		if (i + 16 < items->nr_items)
-			__builtin_prefetch(get_row(chain, i + 16));
+		if (i + AHEAD < items->nr_items)
+			__builtin_prefetch(get_row(chain, i + AHEAD));
 		if (!is_right(row, replay))
 			return -VS_ERR_CORRUPT;
 		set_item(items->items[i], row, replay);
@@ -295,26 +298,27 @@ static void set_range(struct vs_wire *in, struct vs_range *range, const struct r
 static int get_reservations(struct vs_wire *in, struct vs_replay *replay)
 {
 	struct ranges ranges = get_ranges(in, 4);
-	const uint64_t *ids = ranges.numbers + 2 * ranges.nr, *owners = ids + ranges.nr;
 	uint64_t from = 0;
 	size_t i;
 
 	for (i = 0; i < ranges.nr && !in->error; i++) {
 		struct vs_reservation *reservation = calloc(1, sizeof(*reservation));
+		uint64_t owner = ranges.numbers[3 * ranges.nr + i];
 
 		if (!reservation) {
 			in->error = -VS_ERR_NO_MEMORY;
 			break;
 		}
 		set_range(in, &reservation->range, &ranges, i, &from);
-		reservation->id = ids[i];
-		if (!ids[i] || ids[i] > replay->last_reservation_id || owners[i] > replay->nr_pools)
+		reservation->id = ranges.numbers[2 * ranges.nr + i];
+		if (!reservation->id || reservation->id > replay->last_reservation_id ||
+		    owner > replay->nr_pools)
 			fail(in);
 		if (in->error) {
 			free(reservation);
 			break;
 		}
-		reservation->owner = find_pool(replay, (uint32_t)owners[i]);
+		reservation->owner = find_pool(replay, (uint32_t)owner);
 		vs_range_tree_insert_before(&replay->reservations, &reservation->range, NULL);
 	}
 	free(ranges.numbers);
@@ -472,6 +476,11 @@ static int bear_items(struct vs_snapshot_items *items, struct vs_replay *replay)
 	for (i = items->nr_handles; i < items->nr_alive && !err; i++) {
 		struct vs_item *item = items->items[i];
 
+		/* Where they are charged and where they will be found is all over the place. */
+		if (i + AHEAD < items->nr_alive) {
+			__builtin_prefetch(items->items[i + AHEAD]->account, 1);
+			vs_id_map_fetch(&replay->blocks_at, items->items[i + AHEAD]->range.base);
+		}
 		items->items[i] = NULL;
 		err = vs_replay_items_restore_last(replay, item);
 	}

@@ -60,9 +60,10 @@ static size_t get_count(struct taker *taker)
 	return taker->in->error ? 0 : (size_t)nr;
 }
 
-static void get(struct taker *taker, enum vs_number_kind kind, size_t nr)
+/* False: all are 0, as new rows are. */
+static bool get(struct taker *taker, enum vs_number_kind kind, size_t nr)
 {
-	vs_number_column_get(taker->in, kind, taker->numbers, nr);
+	return vs_number_column_get(taker->in, kind, taker->numbers, nr);
 }
 
 /* ---- Which rows ----------------------------------------------------------------------------- */
@@ -139,7 +140,8 @@ static void walk_steps(struct taker *taker)
 	for (i = 0; i < nr; i++) {
 		size_t kept = taker->steps[i], left_out = taker->steps[nr + i];
 
-		memcpy(order + new, list->order + old, kept * sizeof(order[0]));
+		if (kept) /* there may be no old order at all */
+			memcpy(order + new, list->order + old, kept * sizeof(order[0]));
 		new += kept;
 		old += kept;
 		for (k = 0; k < taker->steps[2 * nr + i]; k++, at++) {
@@ -241,9 +243,10 @@ static void set_gaps(struct taker *taker, size_t nr_gaps)
 /* A column of a field that has 32 bits or fewer. */
 #define SET_FIELD(taker, field, most)                                                           \
 	do {                                                                                    \
-		size_t i_;                                                                      \
-		get(taker, VS_NUMBERS_PLAIN, (taker)->nr_added);                                \
-		for (i_ = 0; i_ < (taker)->nr_added; i_++) {                                    \
+		size_t nr_ = (taker)->nr_added, i_;                                             \
+		if (!get(taker, VS_NUMBERS_PLAIN, nr_))                                         \
+			break;                                                                  \
+		for (i_ = 0; i_ < nr_; i_++) {                                                  \
 			if ((taker)->numbers[i_] > (most))                                      \
 				fail(taker);                                                    \
 			(taker)->list->rows[(taker)->added[i_]].field =                         \
@@ -255,9 +258,10 @@ static void set_gaps(struct taker *taker, size_t nr_gaps)
 #define SET_GROWTH(taker, field, from)                                          \
 	do {                                                                    \
 		uint64_t value_ = (from);                                       \
-		size_t i_;                                                      \
-		get(taker, VS_NUMBERS_SIGNED, (taker)->nr_added);               \
-		for (i_ = 0; i_ < (taker)->nr_added; i_++) {                    \
+		size_t nr_ = (taker)->nr_added, i_;                             \
+		if (!get(taker, VS_NUMBERS_SIGNED, nr_) && !value_)             \
+			break;                                                  \
+		for (i_ = 0; i_ < nr_; i_++) {                                  \
 			value_ += (taker)->numbers[i_];                         \
 			(taker)->list->rows[(taker)->by_id[i_]].field = value_; \
 		}                                                               \
@@ -305,7 +309,8 @@ static void set_slack(struct taker *taker)
 {
 	size_t i;
 
-	get(taker, VS_NUMBERS_PLAIN, taker->nr_added);
+	if (!get(taker, VS_NUMBERS_PLAIN, taker->nr_added))
+		return;
 	for (i = 0; i < taker->nr_added; i++)
 		taker->list->rows[taker->by_id[i]].slack_size = taker->numbers[i];
 }

@@ -14,7 +14,7 @@
 #define SIZE_OF(name, bytes)                                                \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct name) == bytes, \
 		       "struct " #name " has changed: what is in snapshots?")
-SIZE_OF(vs_replay, 11056);
+SIZE_OF(vs_replay, 11072);
 SIZE_OF(vs_replay_counters, 64);
 SIZE_OF(vs_replay_device, 416);
 SIZE_OF(vs_memory_sample, 304);
@@ -492,7 +492,7 @@ static void put_virtual(struct gatherer *gatherer, const struct past *last, stru
 
 static void fini_past(struct past *past)
 {
-	free(past->rows.rows);
+	vs_snapshot_rows_fini(&past->rows);
 	free(past->apis);
 	vs_pack_fini(&past->virtual);
 }
@@ -537,8 +537,9 @@ size_t vs_snapshot_put(struct vs_pack *pack, const struct vs_replay *replay,
 
 	gather_threads(&gatherer);
 	if (!pack->error)
-		note(&gatherer, vs_snapshot_rows_gather(&next->rows, replay, gatherer.threads,
-							gatherer.nr_threads, &gatherer.handles));
+		note(&gatherer, vs_snapshot_rows_gather(&next->rows, &memory->last.rows, replay,
+							gatherer.threads, gatherer.nr_threads,
+							&gatherer.handles));
 	next->origin =
 		(struct vs_snapshot_origin){replay->last_id, replay->now_ns, replay->nr_steps};
 	remember_accounts(&gatherer, next);

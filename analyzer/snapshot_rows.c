@@ -1,15 +1,21 @@
 #include "snapshot_rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "grow.h"
 #include "replay_items.h"
 #include "snapshot_layout.h"
 
+/* So many items before its turn, an item is fetched. */
+#define AHEAD 12
+
 /* On the way from a replay to rows. The first thing that fails is kept. */
 struct gatherer {
 	const struct vs_replay *replay;
 	struct vs_snapshot_rows *rows;
+	const struct vs_snapshot_rows *last;
+	size_t at; /* in those: all before it are before the latest item, too */
 	struct vs_id_map *handles;
 	int error;
 };
@@ -32,31 +38,79 @@ static uint16_t get_shape(const struct vs_item *item)
 			  (item->is_released ? VS_SNAPSHOT_RELEASED : 0u));
 }
 
-static void add_row(struct gatherer *gatherer, const struct vs_item *item,
-		    enum vs_snapshot_part part, uint8_t depth)
+/* What never changes in the life of an item. */
+static void set_birth(struct vs_snapshot_row *row, const struct vs_item *item)
 {
-	struct vs_snapshot_rows *rows = gatherer->rows;
-
-	note(gatherer, VS_GROW(rows->rows, rows->capacity, rows->nr + 1));
-	if (gatherer->error)
-		return;
-	rows->rows[rows->nr++] = (struct vs_snapshot_row){
+	*row = (struct vs_snapshot_row){
 		.id = item->id,
-		.base = item->range.base,
-		.size = item->size,
-		.slack_size = item->slack_size,
-		.run = item->run,
 		.birth_ns = item->birth_ns,
 		.birth_step = item->birth_step,
 		.account = item->account->index,
 		.pool = get_ref(item->pool),
-		.owner = get_ref(item->owner),
 		.api = item->api,
 		.context = item->context,
-		.shape = get_shape(item),
-		.part = (uint8_t)part,
-		.depth = depth,
 	};
+}
+
+static bool is_before(const struct vs_snapshot_row *row, const struct vs_item *item,
+		      enum vs_snapshot_part part, uint8_t depth)
+{
+	if (row->part != part)
+		return row->part < part;
+	return row->base < item->range.base ||
+	       (row->base == item->range.base && row->depth < depth);
+}
+
+/* What the last list has of the item, or NULL. Most items were there, and in the same order. */
+static const struct vs_snapshot_row *find_last(struct gatherer *gatherer,
+					       const struct vs_item *item,
+					       enum vs_snapshot_part part, uint8_t depth)
+{
+	const struct vs_snapshot_rows *last = gatherer->last;
+	size_t at = gatherer->at;
+
+	while (at < last->nr && is_before(&last->rows[at], item, part, depth))
+		at++;
+	gatherer->at = at;
+	/* Those that come next are all over the memory. */
+	if (at + AHEAD < last->nr) {
+		const char *soon = (const char *)last->items[at + AHEAD];
+
+		__builtin_prefetch(soon);
+		__builtin_prefetch(soon + 64);
+		__builtin_prefetch(soon + 128);
+	}
+	if (at < last->nr && last->items[at] == item && last->rows[at].id == item->id)
+		return &last->rows[at];
+	return NULL;
+}
+
+static void add_row(struct gatherer *gatherer, const struct vs_item *item,
+		    enum vs_snapshot_part part, uint8_t depth)
+{
+	struct vs_snapshot_rows *rows = gatherer->rows;
+	const struct vs_snapshot_row *last;
+	struct vs_snapshot_row *row;
+
+	note(gatherer, VS_GROW(rows->rows, rows->capacity, rows->nr + 1));
+	note(gatherer, VS_GROW(rows->items, rows->items_capacity, rows->nr + 1));
+	if (gatherer->error)
+		return;
+	row = &rows->rows[rows->nr];
+	rows->items[rows->nr++] = item;
+	last = find_last(gatherer, item, part, depth);
+	if (last)
+		*row = *last;
+	else
+		set_birth(row, item);
+	row->base = item->range.base;
+	row->size = item->size;
+	row->slack_size = item->slack_size;
+	row->run = item->run;
+	row->owner = get_ref(item->owner);
+	row->shape = get_shape(item);
+	row->part = (uint8_t)part;
+	row->depth = depth;
 }
 
 /* ---- Things with numbers instead of addresses ------------------------------------------------ */
@@ -75,8 +129,11 @@ static void sort_numbered(struct gatherer *gatherer, size_t first)
 {
 	struct vs_snapshot_rows *rows = gatherer->rows;
 
-	if (first < rows->nr)
-		qsort(rows->rows + first, rows->nr - first, sizeof(rows->rows[0]), compare_numbers);
+	if (first == rows->nr)
+		return;
+	qsort(rows->rows + first, rows->nr - first, sizeof(rows->rows[0]), compare_numbers);
+	/* Which is whose is not known any more, and they are few. */
+	memset(rows->items + first, 0, (rows->nr - first) * sizeof(rows->items[0]));
 }
 
 static void gather_map(struct gatherer *gatherer, const struct vs_id_map *map,
@@ -131,7 +188,6 @@ static void gather_tree(struct gatherer *gatherer, const struct vs_range_tree *t
 	     range = vs_range_tree_next(tree, range)) {
 		const struct vs_item *item = (const struct vs_item *)(const void *)range;
 
-		__builtin_prefetch(range->next);
 		add_row(gatherer, item, VS_SNAPSHOT_REGIONS, depth);
 		if (item->blocks.root)
 			gather_tree(gatherer, &item->blocks, (uint8_t)(depth + 1));
@@ -148,11 +204,20 @@ static void gather_held(struct gatherer *gatherer, const struct vs_item *parent,
 		gather_held(gatherer, item, (uint8_t)(depth + 1));
 }
 
-int vs_snapshot_rows_gather(struct vs_snapshot_rows *rows, const struct vs_replay *replay,
+void vs_snapshot_rows_fini(struct vs_snapshot_rows *rows)
+{
+	free(rows->rows);
+	free(rows->items);
+	*rows = (struct vs_snapshot_rows){0};
+}
+
+int vs_snapshot_rows_gather(struct vs_snapshot_rows *rows, const struct vs_snapshot_rows *last,
+			    const struct vs_replay *replay,
 			    const struct vs_replay_thread *const *threads, size_t nr_threads,
 			    struct vs_id_map *handles)
 {
-	struct gatherer gatherer = {.replay = replay, .rows = rows, .handles = handles};
+	struct gatherer gatherer = {
+		.replay = replay, .rows = rows, .last = last, .handles = handles};
 	size_t i;
 
 	rows->nr = 0;

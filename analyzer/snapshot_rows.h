@@ -40,9 +40,13 @@ struct vs_snapshot_row {
 /* In order. {0} is empty. */
 struct vs_snapshot_rows {
 	struct vs_snapshot_row *rows;
+	const struct vs_item **items; /* what each row is of; may be gone by now */
 	size_t nr;
 	size_t capacity;
+	size_t items_capacity;
 };
+
+void vs_snapshot_rows_fini(struct vs_snapshot_rows *rows);
 
 /* What numbers of a snapshot are told from: those of the one before it, or 0. */
 struct vs_snapshot_origin {
@@ -57,9 +61,13 @@ static inline uint64_t vs_snapshot_rows_get_end(const struct vs_snapshot_row *ro
 	return depth > row->depth ? row->base : row->base + (row->size ? row->size : 1);
 }
 
-/* All that is alive, and what threads have freed last (`threads`, by id), instead of what was
- * there. handles: id -> 1 + its place among the handles; the caller's. 0 or -VS_ERR_NO_MEMORY. */
+/*
+ * All that is alive, and what threads have freed last (`threads`, by id), instead of what was
+ * there. last: of the same replay, earlier; or empty. handles: id -> 1 + its place among the
+ * handles; the caller's. 0 or -VS_ERR_NO_MEMORY.
+ */
 VS_MUST_CHECK int vs_snapshot_rows_gather(struct vs_snapshot_rows *rows,
+					  const struct vs_snapshot_rows *last,
 					  const struct vs_replay *replay,
 					  const struct vs_replay_thread *const *threads,
 					  size_t nr_threads, struct vs_id_map *handles);

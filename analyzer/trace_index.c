@@ -1,11 +1,17 @@
 #include "trace_index.h"
 
+#include <malloc.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "definition_book.h"
 #include "index_file.h"
 #include "snapshot.h"
+
+#define LARGE_PAGE ((size_t)2 << 20)
+#define PIECE_SIZE ((size_t)32 << 20) /* the most that malloc takes as a threshold */
+#define NR_PIECES  2
 
 struct vs_trace_index {
 	char *path;
@@ -132,6 +138,31 @@ const struct vs_index_snapshot *vs_trace_index_find_time(const struct vs_trace_i
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
+/*
+ * A state is many small things and some large tables, all of it new: to fault that in page by page
+ * takes as long as to fill it. So the heap gets room in large pages, of which only those are taken
+ * that are used.
+ */
+static void prepare_heap(void)
+{
+	void *pieces[NR_PIECES];
+	size_t i;
+
+	/* What is that large stays in the heap, and what is freed stays there, too. */
+	mallopt(M_MMAP_THRESHOLD, PIECE_SIZE);
+	mallopt(M_TRIM_THRESHOLD, 2 * NR_PIECES * PIECE_SIZE);
+	for (i = 0; i < NR_PIECES; i++) {
+		uintptr_t start;
+
+		pieces[i] = malloc(PIECE_SIZE - LARGE_PAGE);
+		start = ((uintptr_t)pieces[i] + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);
+		if (pieces[i])
+			(void)madvise((void *)start, PIECE_SIZE - 2 * LARGE_PAGE, MADV_HUGEPAGE);
+	}
+	for (i = 0; i < NR_PIECES; i++)
+		free(pieces[i]);
+}
+
 /* Some definitions before a place in the trace, nr of them. */
 static int give_definitions(struct vs_trace_index *index, struct vs_replay *replay,
 			    uint64_t nr_records, uint64_t nr)
@@ -139,8 +170,10 @@ static int give_definitions(struct vs_trace_index *index, struct vs_replay *repl
 	const struct vs_index_directory *directory = &index->file.directory;
 	int err = 0;
 
-	if (!index->book)
+	if (!index->book) {
+		prepare_heap();
 		err = vs_definition_book_create(&index->book, index->reader, directory);
+	}
 	return err ? err
 		   : vs_definition_book_give(index->book, directory, nr_records, nr,
 					     &replay->definitions);
