@@ -1,9 +1,10 @@
 """What the analyzer takes: events a second, memory, the way to an instant, against heaptrack's."""
 import os
+import random
 import shutil
 
 from against_heaptrack import Heaptrack
-from measuring import BenchError, Command, best, measure, run, table, wall
+from measuring import BenchError, Command, best, cpu, measure, run, table, wall
 from page import Part, Target
 
 MILLION = 1_000_000
@@ -14,6 +15,7 @@ LEAST_HOLES = 5    # million events a second: with the largest hole after every 
 LEAST_RATIO = 10   # times as fast as heaptrack_interpret and heaptrack_print
 MOST_RSS = 200     # MiB
 MOST_SEEK_MS = 100
+NR_INSTANTS = 20
 
 
 def make_trace(bench, name, nr_events, nr_live, nr_sites):
@@ -106,16 +108,6 @@ def measure_report(bench):
         versions={"heaptrack": heaptrack.version})
 
 
-def seek(bench, path, duration_s):
-    """(ms of the slowest instant, ms of the median one) to show the state there, by the index."""
-    times = []
-    for i in range(1, 20):
-        at = f"{duration_s * i / 20:.6f}"
-        command = Command((bench.vramscope, "map", "--json", "--at", at, path))
-        times.append(best(measure({"map": command}, 3)["map"], wall) / 1e6)
-    return max(times), sorted(times)[len(times) // 2]
-
-
 def measure_long(bench):
     sizes = (bench.pick(10, 1) * MILLION, bench.pick(100, 4) * MILLION)
     rows, peaks = [], []
@@ -123,26 +115,57 @@ def measure_long(bench):
         path, nr_events = make_trace(bench, "long.vscope", nr_wanted, LIVE, SITES)
         first = run(Command((bench.vramscope, "report", path)))
         again = run(Command((bench.vramscope, "retained", "--no-index", path)))
-        duration_s = bench.info("long.vscope")["duration_ns"] / 1e9
-        slowest, middle = seek(bench, path, duration_s)
         peaks.append(max(first.rss_mib, again.rss_mib))
         rows.append((f"{nr_events:,}", f"{os.path.getsize(path) / 2**20:.0f}",
                      f"{os.path.getsize(path + '.index') / 2**20:.1f}", f"{first.rss_mib:.0f}",
-                     f"{again.rss_mib:.0f}", f"{middle:.0f}", f"{slowest:.0f}"))
+                     f"{again.rss_mib:.0f}"))
         os.remove(path)
         os.remove(path + ".index")
-    path, nr_events = make_training(bench, sizes[1])
-    run(Command((bench.vramscope, "report", path)))
-    slowest_train, middle_train = seek(bench, path, bench.info("train.vscope")["duration_ns"] / 1e9)
     return Part(
         lines=[f"{LIVE:,} blocks alive, {SITES:,} sites:", "",
                *table(("events", "trace, MiB", "index, MiB", "RSS of `report`, MiB",
-                       "of `retained`, MiB", "`map --at`, median ms", "slowest ms"), rows), "",
-               f"A training of {nr_events:,} events, 3,000 alive, 360 sites: `map --at` takes "
-               f"{middle_train:.0f} ms, at the slowest of 19 instants {slowest_train:.0f} ms."],
+                       "of `retained`, MiB"), rows)],
         targets=[Target("analyzer RSS on 100M events, 100k live, 50k sites",
                         f"{MOST_RSS} MiB, and the same on 10M",
-                        f"{peaks[1]:.0f} MiB; {peaks[0]:.0f} MiB on 10M"),
-                 Target("`--at` any instant in a 100M-event trace", f"{MOST_SEEK_MS} ms",
-                        f"{slowest_train:.0f} ms in a training; {slowest:.0f} ms with 100,000 "
-                        "alive and 50,000 sites")])
+                        f"{peaks[1]:.0f} MiB; {peaks[0]:.0f} MiB on 10M")])
+
+
+def seek(bench, command, path, instants):
+    """ms to the state at each instant, by a command; and of processor time. In order."""
+    walls, cpus = [], []
+    for at in instants:
+        results = measure({"at": Command((bench.vramscope, command, "--at", f"{at:.6f}", path))},
+                          bench.pick(5, 1))["at"]
+        walls.append(best(results, wall) / 1e6)
+        cpus.append(best(results, cpu) / 1e6)
+    return sorted(walls), sorted(cpus)
+
+
+def measure_at(bench):
+    sizes = (bench.pick(10, 1) * MILLION, bench.pick(100, 4) * MILLION)
+    rows, slowest = [], {}
+    for name, make in (
+            ("training, 3,000 alive, 360 sites", make_training),
+            (f"{LIVE:,} alive, {SITES:,} sites",
+             lambda bench, nr: make_trace(bench, "live.vscope", nr, LIVE, SITES))):
+        for nr_wanted in sizes:
+            path, nr_events = make(bench, nr_wanted)
+            run(Command((bench.vramscope, "report", path)))
+            end_s = bench.info(os.path.basename(path))["duration_ns"] / 1e9
+            chance = random.Random(NR_INSTANTS)
+            instants = [chance.random() * end_s for _ in range(NR_INSTANTS)]
+            share = os.path.getsize(path + ".index") / os.path.getsize(path)
+            for command in ("map", "peak", "frag"):
+                walls, cpus = seek(bench, command, path, instants)
+                slowest[name] = max(slowest.get(name, 0), walls[-1])
+                rows.append((name, f"{nr_events:,}", f"{100 * share:.0f} %", f"`{command} --at`",
+                             f"{walls[len(walls) // 2]:.0f}", f"{walls[-1]:.0f}",
+                             f"{cpus[len(cpus) // 2]:.0f}", f"{cpus[-1]:.0f}"))
+            os.remove(path)
+            os.remove(path + ".index")
+    return Part(
+        lines=[f"ms from the start of the program to its end, at {NR_INSTANTS} instants:", "",
+               *table(("trace", "events", "index, of the trace", "command", "median", "slowest",
+                       "CPU: median", "slowest"), rows)],
+        targets=[Target("`--at` any instant in a 100M-event trace", f"{MOST_SEEK_MS} ms",
+                        "; ".join(f"{ms:.0f} ms ({name})" for name, ms in slowest.items()))])

@@ -14,7 +14,7 @@ import tempfile
 import page
 from against_heaptrack import measure_bytes, measure_pairs
 from against_torch import measure_torch
-from analyzer_parts import measure_analyzer, measure_long, measure_report
+from analyzer_parts import measure_analyzer, measure_at, measure_long, measure_report
 from cupti_cost import measure_cupti
 from measuring import Bench, BenchError, NotBuilt
 from on_tensorflow import measure_tensorflow
@@ -39,6 +39,7 @@ PARTS = {
     "long": measure_long,
     "heatmap": measure_heatmap,
     "html": measure_html,
+    "at": measure_at,
     "cupti": measure_cupti,
     "tensorflow": measure_tensorflow,
     "softgpu": put_programs("bench_softgpu"),
