@@ -30,6 +30,7 @@ enum name {
 
 static struct {
 	struct vs_writer *writer;
+	uint64_t flush; /* events in a block, at most; 0: as many as the writer likes */
 	uint64_t sequence[LOADER_THREAD + 1];
 	uint64_t nr_events;
 	uint64_t now_ns;
@@ -65,7 +66,9 @@ static void add(struct vs_record record, uint32_t thread)
 		record.thread = thread;
 		out.nr_events++;
 	}
-	if (vs_writer_is_full(out.writer) && vs_writer_flush(out.writer))
+	if ((vs_writer_is_full(out.writer) ||
+	     (out.flush && out.nr_events && out.nr_events % out.flush == 0)) &&
+	    vs_writer_flush(out.writer))
 		out.has_failed = true;
 	if (!out.has_failed)
 		vs_writer_add(out.writer, &record, thread, out.sequence[thread]++);
@@ -243,11 +246,17 @@ static void train(uint64_t nr_events)
 
 int long_trace_write(const char *path, uint64_t nr_events)
 {
+	return long_trace_write_finely(path, nr_events, 0);
+}
+
+int long_trace_write_finely(const char *path, uint64_t nr_events, uint64_t flush)
+{
 	static const struct vs_writer_zlib zlib = {.bound = compressBound, .compress = compress2};
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
 	memset(&out, 0, sizeof(out));
 	memset(&heap, 0, sizeof(heap));
+	out.flush = flush;
 	heap.last_segment = 0x7e0000000000;
 	if (fd < 0 || vs_writer_create(&out.writer, fd, &zlib))
 		return -1;

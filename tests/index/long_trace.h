@@ -12,4 +12,7 @@
  */
 int long_trace_write(const char *path, uint64_t nr_events);
 
+/* The same in blocks of so many events. */
+int long_trace_write_finely(const char *path, uint64_t nr_events, uint64_t flush);
+
 #endif
