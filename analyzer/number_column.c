@@ -108,26 +108,35 @@ static void fail(struct vs_wire *in)
 		in->error = -VS_ERR_CORRUPT;
 }
 
-/* Adds one byte of each number. */
-static void get_plane(struct vs_wire *in, uint64_t *numbers, size_t nr, unsigned int byte,
-		      uint8_t *room)
+/* A plane as it is, or NULL: the error is in the wire. room: for nr bytes. */
+static const uint8_t *get_plane(struct vs_wire *in, size_t nr, uint8_t *room)
 {
 	uint64_t size = vs_wire_get_varint(in);
-	const uint8_t *stored = vs_wire_get_bytes(in, size), *plane = stored;
-	size_t i;
+	const uint8_t *stored = vs_wire_get_bytes(in, size);
 
 	if (!stored)
-		return;
-	if (size > nr) {
+		return NULL;
+	if (size == nr)
+		return stored;
+	if (size > nr || vs_columns_pack_get(room, nr, stored, size)) {
 		fail(in);
+		return NULL;
+	}
+	return room;
+}
+
+/* Adds one byte of each number; the lowest one comes first. */
+static void add_plane(uint64_t *restrict numbers, const uint8_t *restrict plane, size_t nr,
+		      unsigned int byte)
+{
+	size_t i;
+
+	if (!byte) {
+		for (i = 0; i < nr; i++)
+			numbers[i] = plane[i];
 		return;
 	}
-	if (size < nr) {
-		if (vs_columns_pack_get(room, nr, stored, size))
-			fail(in);
-		plane = room;
-	}
-	for (i = 0; i < nr && !in->error; i++)
+	for (i = 0; i < nr; i++)
 		numbers[i] |= (uint64_t)plane[i] << 8 * byte;
 }
 
@@ -150,10 +159,10 @@ bool vs_number_column_get(struct vs_wire *in, enum vs_number_kind kind, uint64_t
 			  size_t nr)
 {
 	uint64_t unit, lowest, width;
-	uint8_t *room;
+	const uint8_t *plane;
 	unsigned int byte;
+	uint8_t *room;
 
-	memset(numbers, 0, nr * sizeof(*numbers));
 	if (!nr)
 		return false;
 	unit = vs_wire_get_varint(in);
@@ -161,16 +170,19 @@ bool vs_number_column_get(struct vs_wire *in, enum vs_number_kind kind, uint64_t
 	width = vs_wire_get_varint(in);
 	if (!unit || width > MAX_WIDTH)
 		fail(in);
+	room = width && !in->error ? malloc(nr) : NULL;
+	if (width && !room && !in->error)
+		in->error = -VS_ERR_NO_MEMORY;
+	for (byte = 0; byte < width && !in->error; byte++) {
+		plane = get_plane(in, nr, room);
+		if (plane)
+			add_plane(numbers, plane, nr, byte);
+	}
+	free(room);
+	if (!width || in->error)
+		memset(numbers, 0, nr * sizeof(*numbers));
 	if (in->error || (!width && !lowest))
 		return false;
-	room = width ? malloc(nr) : NULL;
-	if (width && !room) {
-		in->error = -VS_ERR_NO_MEMORY;
-		return false;
-	}
-	for (byte = 0; byte < width; byte++)
-		get_plane(in, numbers, nr, byte, room);
-	free(room);
 	unfold(kind, numbers, nr, lowest, unit);
 	return true;
 }
