@@ -490,7 +490,7 @@ function listen() {
 }
 
 /* For the tests: what is drawn, and how often. */
-window.vramscopePage = { chart, map, flame, state, ask: (ask, fields) => asker.ask(ask, fields) };
+window.vramscopePage = { chart, map, flame, state, view, ask: (ask, fields) => asker.ask(ask, fields) };
 
 setTheme(window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 listen();

@@ -4,18 +4,23 @@ export class View {
 	constructor() {
 		this.onChange = () => {};
 		this.values = {};
-		window.addEventListener('hashchange', () => {
+		window.addEventListener('hashchange', (event) => {
+			/* Where the link led: what was still to be written may stand in the address by now. */
+			const { hash } = new URL(event.newURL);
+
 			/* A link to a place of the page has no '='. */
-			if (location.hash !== this.written && location.hash.includes('='))
-				this.read();
+			if (hash === this.written || !hash.includes('='))
+				return;
+			clearTimeout(this.timer);
+			this.read(hash);
 		});
 	}
 
 	/* Numbers of the fragment are numbers; anything else in it is text that nobody trusts. */
-	read() {
+	read(hash = location.hash) {
 		const values = {};
 
-		for (const pair of location.hash.slice(1).split('&')) {
+		for (const pair of hash.slice(1).split('&')) {
 			const [key, value] = pair.split('=');
 
 			if (value === undefined)

@@ -399,6 +399,20 @@ class PageInBrowser(unittest.TestCase):
         self.assertAlmostEqual(before[1], after[1], -1)
         self.assertEqual(before[2:], after[2:])
 
+    def test_link_wins_over_what_is_still_to_be_written(self):
+        """The address is written a little later than the view changes; a link may come in between."""
+        self.open("all")
+        changes = self.browser.run("return window.vramscopePage.state.ready.changes")
+        # Both before the event that tells of the link: as it happens on a machine that has much to do.
+        self.go("""
+            const page = window.vramscopePage;
+            page.chart.show(page.chart.start, page.chart.end);
+            location.hash = '#at=' + arguments[0];
+            history.replaceState(null, '', '#theme=light&at=1');
+            page.view.written = '#theme=light&at=1';
+        """, changes // 2)
+        self.assertEqual(self.page("state.change"), changes // 2)
+
     def test_links_of_the_verdict_lead_to_the_place(self):
         self.open("story")
         self.go(self.browser.click, "#go-peak")
