@@ -239,6 +239,7 @@ static bool has_foreign_frame(const struct vs_site *site)
 {
 	uint32_t i;
 
+	vs_definitions_need_frames(site);
 	for (i = 0; i < site->nr_frames; i++)
 		if (!site->frames[i].module && !vs_frame_is_special(site->frames[i].address))
 			return true;

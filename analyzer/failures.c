@@ -171,6 +171,7 @@ static bool is_jax(const struct vs_site *site)
 {
 	uint32_t i;
 
+	vs_definitions_need_frames(site);
 	for (i = 0; i < site->nr_frames; i++)
 		if (site->frames[i].module && strstr(site->frames[i].module->path, JAX_PLUGIN))
 			return true;

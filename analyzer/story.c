@@ -548,6 +548,7 @@ static void put_operation(struct vs_story *story, const struct vs_site *site)
 {
 	struct vs_symbol op;
 
+	vs_definitions_need_frames(site);
 	if (!site->nr_frames || !vs_frame_is(site->frames[0].address, VS_FRAME_OP))
 		return;
 	vs_python_names_resolve(&story->analysis.replay->definitions, site->frames[0].address, &op);
@@ -573,7 +574,6 @@ int vs_story_put_json_site(struct vs_story *story, const struct vs_site *site, u
 	vs_json_put_text(story->json, "api", vs_definitions_get_name(definitions, api));
 	put_operation(story, site);
 	vs_json_begin_array(story->json, "stack");
-	vs_definitions_need_frames(site);
 	for (i = 0; i < site->nr_frames; i++) {
 		nr = vs_site_names_resolve(story->names, &site->frames[i], symbols,
 					   VS_SYMBOLS_FRAMES_MAX);

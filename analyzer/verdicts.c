@@ -4,8 +4,13 @@
 
 #include "why_json.h"
 
-/* What would fill the device in more steps than this is nothing to worry about. */
-#define NR_STEPS 1000000
+/*
+ * What would fill the device in more steps than this is nothing to worry about. Where there are
+ * none, an interval is a part of the run, however short that was: what filled the card only in
+ * sixteen times as long says little about what would happen then.
+ */
+#define NR_STEPS     1000000
+#define NR_INTERVALS (16 * VS_RETAINED_INTERVALS)
 
 /* ---- What failed ---------------------------------------------------------------------------- */
 
@@ -61,13 +66,14 @@ static enum vs_why_occasion find_occasion(const struct vs_story *story,
 {
 	const struct vs_peak_device *peaks = vs_measure_peak_get(&story->analysis.peak, device);
 	bool is_killed = !story->state.is_complete && !story->state.is_running;
+	bool is_by_intervals = story->analysis.retained.unit == VS_BOUNDARY_INTERVALS;
 
 	if (is_killed)
 		return VS_WHY_KILLED;
 	if (vs_why_is_near_full(device, peaks->reserved.bytes))
 		return VS_WHY_NEAR_FULL;
 	if (retained->growth.is_growing && retained->has_forecast && !retained->is_start &&
-	    retained->steps_to_full <= NR_STEPS)
+	    retained->steps_to_full <= (is_by_intervals ? NR_INTERVALS : NR_STEPS))
 		return VS_WHY_GROWING;
 	return VS_WHY_FAILURE;
 }
