@@ -432,14 +432,12 @@ struct vs_site *vs_definitions_get_shared_site(const struct vs_definitions *defi
 					       uint32_t stack)
 {
 	const struct vs_shared_stacks *shared = definitions->shared;
-	size_t which = stack < shared->nr_numbers
-			       ? shared->by_number[stack]
-			       : (uintptr_t)vs_id_map_get(&shared->by_id, stack);
+	size_t which = stack < shared->nr_numbers ? shared->by_number[stack]
+						  : (uintptr_t)vs_id_map_get(&shared->by_id, stack);
 
 	/* One that is defined later is not known yet. */
-	return definitions->sites[which && which <= definitions->nr_stacks
-					  ? shared->sites_of[which - 1]
-					  : 0];
+	return definitions
+		->sites[which && which <= definitions->nr_stacks ? shared->sites_of[which - 1] : 0];
 }
 
 const struct vs_definition_thread *vs_definitions_get_thread(

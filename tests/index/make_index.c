@@ -22,7 +22,8 @@ static int make_index(const char *path)
 	source = vs_trace_source_make(reader);
 	err = vs_trace_index_open(&index, path, reader);
 	if (!err)
-		err = vs_analysis_init_indexed(&analysis, &source, &all, index, false);
+		err = vs_analysis_init_indexed(&analysis, &source, &all, index,
+					       &(struct vs_wants){0});
 	if (!err)
 		vs_analysis_fini(&analysis);
 	if (!err && !vs_trace_index_get(index))

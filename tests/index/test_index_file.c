@@ -46,8 +46,9 @@ static void make_index(void)
 	struct opened opened;
 
 	open_trace(&opened);
-	assert_int_equal(
-		vs_analysis_init_indexed(&analysis, &opened.source, &all, opened.index, false), 0);
+	assert_int_equal(vs_analysis_init_indexed(&analysis, &opened.source, &all, opened.index,
+						  &(struct vs_wants){0}),
+			 0);
 	vs_analysis_fini(&analysis);
 	assert_non_null(vs_trace_index_get(opened.index));
 	close_trace(&opened);
@@ -203,7 +204,7 @@ static void test_damaged_snapshot_is_noticed_and_the_long_way_is_taken(void **st
 		open_trace(&opened);
 		is_there = vs_trace_index_get(opened.index) != NULL;
 		assert_int_equal(vs_analysis_init_indexed(&by_index, &opened.source, &all,
-							  opened.index, false),
+							  opened.index, &(struct vs_wants){0}),
 				 0);
 		one = go_to(&by_trace, end_ns * i / 40);
 		other = go_to(&by_index, end_ns * i / 40);
@@ -271,7 +272,7 @@ static void test_index_is_as_small_as_it_has_to_be(void **state)
 		index_trace_plan(60, share);
 		open_trace(&opened);
 		assert_int_equal(vs_analysis_init_indexed(&analysis, &opened.source, &all,
-							  opened.index, false),
+							  opened.index, &(struct vs_wants){0}),
 				 0);
 		vs_analysis_fini(&analysis);
 		if (vs_trace_index_get(opened.index)) {
