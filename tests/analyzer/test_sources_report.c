@@ -125,7 +125,7 @@ static void check_hint(uint64_t outside, const char *fact, bool is_wanted)
 	story_rig_init(&rig);
 	script_init(&rig.script);
 	script_device(&rig.script, 0, 8 * GIB);
-	script_alloc(&rig.script, VS_MEMORY_DEVICE, 4096, 2 * GIB);
+	script_alloc(&rig.script, VS_MEMORY_DEVICE, GIB, 2 * GIB); /* whole pages of the driver */
 	script_fail(&rig.script, 8 * GIB, 6 * GIB - outside, 8 * GIB);
 	if (fact)
 		add_fact(&rig, "cupti.events", fact);
