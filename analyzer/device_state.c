@@ -152,17 +152,21 @@ int vs_device_state_init_failure(struct vs_device_state *state, const struct vs_
 	return err ? err : judge(state, analysis, group);
 }
 
+void vs_device_state_judge_end(struct vs_device_state *state, enum vs_why_occasion occasion)
+{
+	state->is_judged = true;
+	vs_why_judge_end(&state->why, occasion, &state->map, &state->retained, &state->where);
+}
+
 int vs_device_state_init_end(struct vs_device_state *state, const struct vs_analysis *analysis,
 			     const struct vs_replay_device *device, enum vs_why_occasion occasion)
 {
 	enum vs_at at = occasion == VS_WHY_KILLED ? VS_AT_END : VS_AT_DEFAULT;
 	int err = vs_device_state_init(state, analysis, device, at, 0);
 
-	if (err)
-		return err;
-	state->is_judged = true;
-	vs_why_judge_end(&state->why, occasion, &state->map, &state->retained, &state->where);
-	return 0;
+	if (!err)
+		vs_device_state_judge_end(state, occasion);
+	return err;
 }
 
 void vs_device_state_fini(struct vs_device_state *state)

@@ -45,6 +45,9 @@ VS_MUST_CHECK int vs_device_state_init_end(struct vs_device_state *state,
 					   const struct vs_analysis *analysis,
 					   const struct vs_replay_device *device,
 					   enum vs_why_occasion occasion);
+/* What init_end makes of a state that is there, at that instant: judges it. */
+void vs_device_state_judge_end(struct vs_device_state *state, enum vs_why_occasion occasion);
+
 void vs_device_state_fini(struct vs_device_state *state);
 
 /*

@@ -78,8 +78,9 @@ static enum vs_why_occasion find_occasion(const struct vs_story *story,
 	return VS_WHY_FAILURE;
 }
 
-static int tell_run(struct vs_story *story, const struct vs_replay_device *device, size_t top,
-		    vs_verdicts_fn tell, size_t *nr_verdicts)
+static int tell_run(struct vs_story *story, const struct vs_replay_device *device,
+		    const struct vs_device_state *known, size_t top, vs_verdicts_fn tell,
+		    size_t *nr_verdicts)
 {
 	enum vs_why_occasion occasion;
 	struct vs_device_state state;
@@ -93,6 +94,12 @@ static int tell_run(struct vs_story *story, const struct vs_replay_device *devic
 	vs_measure_retained_fini_sum(&retained);
 	if (!*nr_verdicts || !top)
 		return 0;
+	/* It is judged at the instant that is shown anyway, but for one: a state takes memory. */
+	if (known && known->named == VS_AT_DEFAULT && occasion != VS_WHY_KILLED) {
+		state = *known;
+		vs_device_state_judge_end(&state, occasion);
+		return tell(story, &state);
+	}
 	err = vs_device_state_init_end(&state, &story->analysis, device, occasion);
 	if (err)
 		return err;
@@ -115,7 +122,7 @@ int vs_verdicts_tell(struct vs_story *story, const struct vs_replay_device *devi
 	for (i = 0; i < nr_groups && i < top && !err; i++)
 		err = tell_failure(story, groups[i], known, tell);
 	free(groups);
-	return err || nr_groups ? err : tell_run(story, device, top, tell, nr_verdicts);
+	return err || nr_groups ? err : tell_run(story, device, known, top, tell, nr_verdicts);
 }
 
 int vs_verdicts_put_json(struct vs_story *story, const struct vs_replay_device *device,

@@ -15,7 +15,8 @@ typedef int (*vs_verdicts_fn)(struct vs_story *story, const struct vs_device_sta
 
 /*
  * Tells the first `top` of them. *nr_verdicts: how many there are, told or not. known: the device
- * at its last out-of-memory, judged, if the caller has that already; or NULL, or another instant.
+ * at its last out-of-memory, judged, or at the default instant, if the caller has that already; or
+ * NULL, or another instant.
  */
 VS_MUST_CHECK int vs_verdicts_tell(struct vs_story *story, const struct vs_replay_device *device,
 				   const struct vs_device_state *known, size_t top,
