@@ -181,6 +181,18 @@ static void add_retention(struct vs_text_line *line, const struct vs_device_stat
 	vs_text_add(line, ", see RETAINED");
 }
 
+/* Why the pool did not simply take more. */
+static void add_room(struct vs_text_line *line, const struct vs_why *why)
+{
+	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
+
+	vs_text_add(line, "the card has %s left", vs_units_put_bytes(a, why->room));
+	if (why->needed > why->requested)
+		vs_text_add(line, ", and the pool asked it for %s",
+			    vs_units_put_bytes(b, why->needed));
+	vs_text_add(line, "; ");
+}
+
 static void add_evidence(struct vs_text_line *line, const struct vs_why_details *details)
 {
 	const struct vs_device_state *state = details->state;
@@ -191,8 +203,7 @@ static void add_evidence(struct vs_text_line *line, const struct vs_why_details 
 	case VS_WHY_FRAGMENTATION:
 		if (why->occasion == VS_WHY_FAILURE && why->is_room_known &&
 		    why->room < why->needed && why->room >= why->needed / 100)
-			vs_text_add(line, "the card has %s left, and ",
-				    vs_units_put_bytes(a, why->room));
+			add_room(line, why);
 		vs_text_add(line,
 			    "the largest hole is %s: %" PRIu64 " blocks (%s) cut %s of free pool "
 			    "memory into %" PRIu64 " holes",
