@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -276,15 +277,32 @@ static void await_growth(const struct vs_live_log *log, uint32_t before)
 	errno = saved;
 }
 
+/*
+ * Others wait for the thread that does it: no handler of the program's may keep it, or leave it by
+ * a jump. What it does to itself comes through.
+ */
+static void shut_out_signals(sigset_t *old)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+	sigset_t set;
+
+	sigfillset(&set);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		sigdelset(&set, own[i]);
+	pthread_sigmask(SIG_BLOCK, &set, old);
+}
+
 bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 {
 	uint32_t before = vs_live_log_get_nr_chunks(log);
 	uintptr_t self = (uintptr_t)pthread_self(), grower = 0;
 	uint64_t failed_ns = atomic_load_explicit(&log->failed_ns, memory_order_relaxed);
 	uint64_t now_ns = vs_clock_now_ns();
+	sigset_t signals;
 
 	if (failed_ns && now_ns - failed_ns < RETRY_NS)
 		return false;
+	shut_out_signals(&signals);
 	/* Its own mark: it was in here before, and left by a jump out of a signal handler. */
 	if (atomic_compare_exchange_strong(&log->grower, &grower, self) || grower == self) {
 		grow(log, path);
@@ -294,7 +312,9 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 			failed_ns = 0;
 		atomic_store_explicit(&log->failed_ns, failed_ns, memory_order_relaxed);
 		atomic_store_explicit(&log->grower, 0, memory_order_release);
+		pthread_sigmask(SIG_SETMASK, &signals, NULL);
 	} else {
+		pthread_sigmask(SIG_SETMASK, &signals, NULL);
 		await_growth(log, before);
 	}
 	return vs_live_log_get_nr_chunks(log) > before;

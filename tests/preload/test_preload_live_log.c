@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -167,6 +169,35 @@ static void test_a_thread_that_jumped_out_of_it_makes_it_larger_again(void **sta
 	atomic_store(&log_.grower, 1);
 	assert_false(vs_live_log_grow(&log_, path));
 	atomic_store(&log_.grower, 0);
+}
+
+static atomic_bool was_interrupted;
+static _Atomic unsigned nr_signals;
+
+static void look_at_it(int number)
+{
+	(void)number;
+	atomic_fetch_add(&nr_signals, 1);
+	if (atomic_load(&log_.grower))
+		atomic_store(&was_interrupted, true);
+}
+
+/* It would stand in the way of all others, for as long as the handler takes. */
+static void test_no_handler_keeps_the_thread_that_makes_it_larger(void **state)
+{
+	static const struct itimerval often = {{0, 50}, {0, 50}}, never;
+
+	signal(SIGALRM, look_at_it);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (unsigned i = 0; i < 200 || atomic_load(&nr_signals) < 200; i++) {
+		assert_true(vs_live_log_grow(&log_, path));
+		assert_true(vs_live_log_grow(&log_, path));
+		tear_down(state);
+		assert_int_equal(set_up(state), 0);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_DFL);
+	assert_false(atomic_load(&was_interrupted));
 }
 
 /* Every lost event asks; the disk would have a lot to do. */
@@ -333,6 +364,7 @@ int main(void)
 		TEST(test_the_chunk_given_back_last_is_used_first),
 		TEST(test_it_grows_up_to_its_limit),
 		TEST(test_a_thread_that_jumped_out_of_it_makes_it_larger_again),
+		TEST(test_no_handler_keeps_the_thread_that_makes_it_larger),
 		TEST(test_a_disk_that_gave_nothing_is_left_alone_for_a_second),
 		TEST(test_only_the_log_itself_is_removed),
 		TEST(test_another_file_in_its_place_is_left_alone),
