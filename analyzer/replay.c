@@ -596,18 +596,6 @@ static void note_failure(struct vs_replay *replay, const struct vs_alloc_failed 
 
 /* ---- One record ----------------------------------------------------------------------------- */
 
-static int tell_before(struct vs_replay *replay, const struct vs_record *record)
-{
-	const struct vs_listeners *listeners = &replay->before_record;
-	uint32_t i;
-	int err = 0;
-
-	for (i = 0; i < listeners->nr && !err; i++)
-		err = listeners->observers[i]->before_record(listeners->observers[i], replay,
-							     record);
-	return err;
-}
-
 static int open_window(struct vs_replay *replay)
 {
 	struct vs_observer *observer;
@@ -728,16 +716,6 @@ static int apply(struct vs_replay *replay, struct vs_replay_thread *thread,
 	}
 }
 
-/* The next event of a thread proves that its latest free went well. */
-static void forget_freed(struct vs_replay *replay, struct vs_replay_thread *thread)
-{
-	if (thread->freed)
-		vs_replay_items_destroy(replay, thread->freed);
-	thread->freed = NULL;
-	thread->released = NULL;
-	thread->has_freed = false;
-}
-
 static int add_event(struct vs_replay *replay, const struct vs_record *record)
 {
 	struct vs_replay_thread *thread;
@@ -748,7 +726,7 @@ static int add_event(struct vs_replay *replay, const struct vs_record *record)
 	if (!replay->is_in_window && record->time_ns >= replay->from_ns)
 		err = open_window(replay);
 	if (!err)
-		err = tell_before(replay, record);
+		err = vs_replay_items_tell_before(replay, record);
 	if (err)
 		return err;
 	/* Threads' clocks are read a little before their records get their places. */
@@ -758,7 +736,7 @@ static int add_event(struct vs_replay *replay, const struct vs_record *record)
 		replay->first_ns = record->time_ns;
 	replay->counters.nr_driver_events += vs_record_is_of_driver(record->type);
 	if (record->type != VS_RECORD_FREE_FAILED)
-		forget_freed(replay, thread);
+		vs_replay_items_forget_freed(replay, thread);
 	return apply(replay, thread, record);
 }
 

@@ -33,6 +33,20 @@ static inline uint64_t vs_replay_items_get_account_key(uint32_t site, uint32_t d
 	return (uint64_t)site << 32 | device << 2 | domain;
 }
 
+/* Before a record does anything: tells who wants to know. */
+static inline int vs_replay_items_tell_before(const struct vs_replay *replay,
+					      const struct vs_record *record)
+{
+	const struct vs_listeners *listeners = &replay->before_record;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < listeners->nr && !err; i++)
+		err = listeners->observers[i]->before_record(listeners->observers[i], replay,
+							     record);
+	return err;
+}
+
 /* Tell all observers. device: NULL is the first one. */
 VS_MUST_CHECK int vs_replay_items_tell(struct vs_replay *replay, enum vs_change_type type,
 				       enum vs_change_cause cause, struct vs_item *item);
@@ -62,6 +76,17 @@ struct vs_birth {
 /* A new one, all of it 0, that is nowhere yet. The replay's, to the end if nobody destroys it. */
 VS_MUST_CHECK int vs_replay_items_make(struct vs_replay *replay, struct vs_item **item);
 void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item);
+
+/* The next event of a thread proves that its latest free went well. */
+static inline void vs_replay_items_forget_freed(struct vs_replay *replay,
+						struct vs_replay_thread *thread)
+{
+	if (thread->freed)
+		vs_replay_items_destroy(replay, thread->freed);
+	thread->freed = NULL;
+	thread->released = NULL;
+	thread->has_freed = false;
+}
 
 /* So many are going to be made, soon. */
 VS_MUST_CHECK int vs_replay_items_reserve(struct vs_replay *replay, size_t nr);

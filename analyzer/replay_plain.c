@@ -20,31 +20,16 @@ static inline struct vs_replay_thread *get_thread(const struct vs_replay *replay
 	return thread;
 }
 
-/* Its latest free went well. */
-static inline void forget_freed(struct vs_replay *replay, struct vs_replay_thread *thread)
-{
-	if (thread->freed)
-		vs_replay_items_destroy(replay, thread->freed);
-	thread->freed = NULL;
-	thread->released = NULL;
-	thread->has_freed = false;
-}
-
 static inline int begin(struct vs_replay *replay, struct vs_replay_thread *thread,
 			const struct vs_record *record)
 {
-	const struct vs_listeners *listeners = &replay->before_record;
-	uint32_t i;
-	int err = 0;
+	int err = vs_replay_items_tell_before(replay, record);
 
-	for (i = 0; i < listeners->nr && !err; i++)
-		err = listeners->observers[i]->before_record(listeners->observers[i], replay,
-							     record);
 	if (record->time_ns > replay->now_ns)
 		replay->now_ns = record->time_ns;
 	replay->counters.nr_events++;
 	if (thread->has_freed)
-		forget_freed(replay, thread);
+		vs_replay_items_forget_freed(replay, thread);
 	return err;
 }
 

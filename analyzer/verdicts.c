@@ -78,20 +78,36 @@ static enum vs_why_occasion find_occasion(const struct vs_story *story,
 	return VS_WHY_FAILURE;
 }
 
+/* *occasion: as find_occasion() has it. */
+static int look_for_occasion(const struct vs_story *story, const struct vs_replay_device *device,
+			     const struct vs_device_state *known, enum vs_why_occasion *occasion)
+{
+	struct vs_retained retained;
+	int err;
+
+	if (known) {
+		*occasion = find_occasion(story, device, &known->retained);
+		return 0;
+	}
+	err = vs_device_state_sum_retained(&retained, &story->analysis, device);
+	if (err)
+		return err;
+	*occasion = find_occasion(story, device, &retained);
+	vs_measure_retained_fini_sum(&retained);
+	return 0;
+}
+
 static int tell_run(struct vs_story *story, const struct vs_replay_device *device,
 		    const struct vs_device_state *known, size_t top, vs_verdicts_fn tell,
 		    size_t *nr_verdicts)
 {
 	enum vs_why_occasion occasion;
 	struct vs_device_state state;
-	struct vs_retained retained;
-	int err = vs_device_state_sum_retained(&retained, &story->analysis, device);
+	int err = look_for_occasion(story, device, known, &occasion);
 
 	if (err)
 		return err;
-	occasion = find_occasion(story, device, &retained);
 	*nr_verdicts = occasion != VS_WHY_FAILURE;
-	vs_measure_retained_fini_sum(&retained);
 	if (!*nr_verdicts || !top)
 		return 0;
 	/* It is judged at the instant that is shown anyway, but for one: a state takes memory. */

@@ -166,10 +166,10 @@ static void make_few_holes(struct story_rig *rig, uint64_t number)
 	script_block_fail(&rig->script, 1, 600 * MIB);
 }
 
-/* The segments are wholly free: PyTorch's cache, and somebody else asks the driver. */
-static void make_cache(struct story_rig *rig, uint64_t number)
+/* The segments are wholly free, but for `number`; somebody else asks the driver. */
+static void make_cache_of(struct story_rig *rig, const char *name, uint64_t number)
 {
-	begin(rig, VS_POOL_FRAMEWORK, 0, "PyTorch");
+	begin(rig, VS_POOL_FRAMEWORK, 0, name);
 	make_holes(rig, 20, 64 * MIB);
 	for (uint64_t i = number; i < 20; i++)
 		script_block_free(&rig->script, 1, at(100 + i) + 128 * MIB);
@@ -177,15 +177,15 @@ static void make_cache(struct story_rig *rig, uint64_t number)
 	refuse(rig, 2 * GIB, 500 * MIB);
 }
 
-/* TensorFlow's allocator has segments without a block, and keeps them. */
+static void make_cache(struct story_rig *rig, uint64_t number)
+{
+	make_cache_of(rig, "PyTorch", number);
+}
+
+/* TensorFlow's allocator keeps such segments. */
 static void make_tensorflow_cache(struct story_rig *rig, uint64_t number)
 {
-	begin(rig, VS_POOL_FRAMEWORK, 0, "TensorFlow GPU_0_bfc");
-	make_holes(rig, 20, 64 * MIB);
-	for (uint64_t i = number; i < 20; i++)
-		script_block_free(&rig->script, 1, at(100 + i) + 128 * MIB);
-	take(rig, 1, 2 * GIB);
-	refuse(rig, 2 * GIB, 500 * MIB);
+	make_cache_of(rig, "TensorFlow GPU_0_bfc", number);
 }
 
 /* Memory of captured graphs, in pieces, is none for PyTorch's other requests. */
@@ -232,23 +232,29 @@ static void make_leak(struct story_rig *rig, uint64_t number)
 	refuse(rig, GIB, 700 * MIB);
 }
 
-/* A model is loaded, 50 times 128 MiB, and nobody marks a step; or there are requests, too, that
- * come and go without a rhythm. 7 GiB would have done, and 1 GiB more is asked for. */
-static void make_loading(struct story_rig *rig, uint64_t number)
+/* 50 x `kept` without steps and without a rhythm: with or without what is given back between. */
+static void load(struct story_rig *rig, uint64_t kept, bool has_others)
 {
 	unsigned int seed = 4711;
 
-	begin(rig, VS_POOL_PROGRAM, 0, NULL);
 	for (uint64_t i = 0; i < 50; i++) {
 		script_set_stack(&rig->script, 5);
-		take(rig, 300 + i, 128 * MIB);
-		for (uint64_t k = (uint64_t)rand_r(&seed) % 8; number && k; k--) {
+		take(rig, 300 + i, kept);
+		for (uint64_t k = (uint64_t)rand_r(&seed) % 8; has_others && k; k--) {
 			script_set_stack(&rig->script, 2 + (uint32_t)rand_r(&seed) % 3);
 			take(rig, 2, MIB * (1 + (uint64_t)rand_r(&seed) % 64));
 			script_free(&rig->script, VS_MEMORY_DEVICE, at(2));
 		}
 	}
 	script_set_stack(&rig->script, 2);
+}
+
+/* A model is loaded, 50 times 128 MiB, and nobody marks a step; or there are requests, too, that
+ * come and go without a rhythm. 7 GiB would have done, and 1 GiB more is asked for. */
+static void make_loading(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_PROGRAM, 0, NULL);
+	load(rig, 128 * MIB, number != 0);
 	refuse(rig, 2 * GIB, 1500 * MIB);
 }
 
@@ -455,6 +461,14 @@ static void make_ended_leak(struct story_rig *rig, uint64_t number)
 	keep(rig, number, 0);
 }
 
+/* The same without steps: some three in each of the intervals. */
+static void make_ended_without_steps(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_PROGRAM, 0, NULL);
+	take(rig, 1, 2 * GIB);
+	load(rig, number, true);
+}
+
 /* 2 GiB are ours, `number` are others'. */
 static void make_ended_beside(struct story_rig *rig, uint64_t number)
 {
@@ -593,6 +607,9 @@ static const struct scenario scenarios[] = {
 	{"ended while it grew", make_ended_leak, 8 * KIB, "retention", NULL, "free",
 	 "smaller-pieces host-memory"},
 	{"ended while it grew by nothing", make_ended_leak, 4 * KIB, "", NULL, "", ""},
+	{"grew without steps, full in 16 runs", make_ended_without_steps, 10 * MIB, "retention",
+	 NULL, "free", "smaller-pieces host-memory"},
+	{"grew without steps, by little", make_ended_without_steps, 6 * MIB, "", NULL, "", ""},
 	{"ended with room", make_ended, 5 * GIB, "", NULL, "", ""},
 	{"taken at once, hardly used", make_ended_arena, GIB, "preallocation", NULL,
 	 "grow logical-limit", "raise-limit " BATCH " " TORCH_ONLY},
