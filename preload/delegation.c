@@ -2,8 +2,10 @@
 
 #include "record.h"
 
-/* Its owner is the thread that took its bit in `taken`. */
-struct call {
+/* Its owner is the thread that took it, and the only one that writes to it. */
+struct place {
+	atomic_bool is_taken;
+	atomic_bool is_active;   /* a call is under way, and not a nested one */
 	_Atomic uint32_t serial; /* odd while it is filled in */
 	_Atomic int link;        /* enum vs_frame_link */
 	_Atomic uint32_t nr_frames;
@@ -11,28 +13,37 @@ struct call {
 	_Atomic uint64_t frames[VS_PYTHON_MAX_FRAMES];
 };
 
-static struct call calls[VS_DELEGATION_MAX];
-static _Atomic uint64_t taken;
-_Atomic uint64_t vs_delegation_active;
+static struct place places[VS_DELEGATION_MAX];
+_Atomic uint32_t vs_delegation_nr_places;
 
-/* Calls that found no room. */
+/* Calls that have no place. */
 static _Atomic uint32_t nr_without;
 
 #define UNCERTAIN UINT64_MAX
 
-static uint32_t take_place(void)
+vs_delegation vs_delegation_take(void)
 {
-	uint64_t bits = atomic_load_explicit(&taken, memory_order_relaxed);
+	for (uint32_t i = 0; i < VS_DELEGATION_MAX; i++) {
+		uint32_t nr = atomic_load_explicit(&vs_delegation_nr_places, memory_order_relaxed);
 
-	while (bits != UINT64_MAX) {
-		uint32_t i = (uint32_t)__builtin_ctzll(~bits);
-
-		if (atomic_compare_exchange_weak_explicit(&taken, &bits, bits | UINT64_C(1) << i,
-							  memory_order_acquire,
-							  memory_order_relaxed))
-			return i;
+		if (atomic_load_explicit(&places[i].is_taken, memory_order_relaxed) ||
+		    atomic_exchange_explicit(&places[i].is_taken, true, memory_order_acquire))
+			continue;
+		while (nr < i + 1 && !atomic_compare_exchange_weak_explicit(
+					     &vs_delegation_nr_places, &nr, i + 1,
+					     memory_order_relaxed, memory_order_relaxed))
+			;
+		return i;
 	}
 	return VS_DELEGATION_NONE;
+}
+
+void vs_delegation_give_back(vs_delegation place)
+{
+	if (place == VS_DELEGATION_NONE)
+		return;
+	atomic_store_explicit(&places[place].is_active, false, memory_order_relaxed);
+	atomic_store_explicit(&places[place].is_taken, false, memory_order_release);
 }
 
 uint64_t vs_delegation_hash(const uint64_t *frames, uint32_t nr_frames)
@@ -44,72 +55,88 @@ uint64_t vs_delegation_hash(const uint64_t *frames, uint32_t nr_frames)
 	return hash ? hash : 1;
 }
 
-vs_delegation vs_delegation_begin(enum vs_frame_link link, const uint64_t *frames,
-				  uint32_t nr_frames, uint64_t hash, bool is_nested)
+void vs_delegation_begin(vs_delegation number, enum vs_frame_link link, const uint64_t *frames,
+			 uint32_t nr_frames, uint64_t hash, bool is_nested)
 {
-	uint32_t i = take_place();
-	struct call *call = &calls[i < VS_DELEGATION_MAX ? i : 0];
+	struct place *place = &places[number < VS_DELEGATION_MAX ? number : 0];
 	uint32_t serial;
 
-	if (i == VS_DELEGATION_NONE) {
+	if (number == VS_DELEGATION_NONE) {
 		atomic_fetch_add_explicit(&nr_without, 1, memory_order_relaxed);
-		return VS_DELEGATION_NONE;
-	}
-	/* Nobody else writes here. Each store behind that of the odd serial: no fence, of which
-	 * ThreadSanitizer knows nothing. */
-	serial = atomic_load_explicit(&call->serial, memory_order_relaxed);
-	atomic_store_explicit(&call->serial, serial + 1, memory_order_relaxed);
-	atomic_store_explicit(&call->nr_frames, nr_frames, memory_order_release);
-	atomic_store_explicit(&call->link, (int)link, memory_order_release);
-	atomic_store_explicit(&call->hash, hash, memory_order_release);
-	for (uint32_t k = 0; k < nr_frames; k++)
-		atomic_store_explicit(&call->frames[k], frames[k], memory_order_release);
-	atomic_store_explicit(&call->serial, serial + 2, memory_order_release);
-	if (!is_nested)
-		atomic_fetch_or_explicit(&vs_delegation_active, UINT64_C(1) << i,
-					 memory_order_release);
-	return i;
-}
-
-void vs_delegation_end(vs_delegation call)
-{
-	if (call == VS_DELEGATION_NONE) {
-		atomic_fetch_sub_explicit(&nr_without, 1, memory_order_relaxed);
 		return;
 	}
-	atomic_fetch_and_explicit(&vs_delegation_active, ~(UINT64_C(1) << call),
-				  memory_order_relaxed);
-	atomic_fetch_and_explicit(&taken, ~(UINT64_C(1) << call), memory_order_release);
+	/* Each store behind that of the odd serial: no fence, of which ThreadSanitizer knows
+	 * nothing. */
+	serial = atomic_load_explicit(&place->serial, memory_order_relaxed);
+	atomic_store_explicit(&place->serial, serial + 1, memory_order_relaxed);
+	atomic_store_explicit(&place->nr_frames, nr_frames, memory_order_release);
+	atomic_store_explicit(&place->link, (int)link, memory_order_release);
+	atomic_store_explicit(&place->hash, hash, memory_order_release);
+	for (uint32_t k = 0; k < nr_frames; k++)
+		atomic_store_explicit(&place->frames[k], frames[k], memory_order_release);
+	atomic_store_explicit(&place->serial, serial + 2, memory_order_release);
+	atomic_store_explicit(&place->is_active, !is_nested, memory_order_release);
+}
+
+void vs_delegation_end(vs_delegation number)
+{
+	if (number == VS_DELEGATION_NONE)
+		atomic_fetch_sub_explicit(&nr_without, 1, memory_order_relaxed);
+	else
+		atomic_store_explicit(&places[number].is_active, false, memory_order_release);
 }
 
 void vs_delegation_clear(void)
 {
-	atomic_store_explicit(&vs_delegation_active, 0, memory_order_relaxed);
-	atomic_store_explicit(&taken, 0, memory_order_relaxed);
+	for (uint32_t i = 0; i < VS_DELEGATION_MAX; i++) {
+		atomic_store_explicit(&places[i].is_active, false, memory_order_relaxed);
+		atomic_store_explicit(&places[i].is_taken, false, memory_order_relaxed);
+	}
+	atomic_store_explicit(&vs_delegation_nr_places, 0, memory_order_relaxed);
 	atomic_store_explicit(&nr_without, 0, memory_order_relaxed);
 }
 
-/* The call that work is done for, or NULL: there is none, or it is one of several. */
-static struct call *get_only(uint64_t active)
+/* The calls under way: how many (2: several), and the first of them. */
+static unsigned find_active(struct place **first)
 {
-	if (!active || (active & (active - 1)) ||
-	    atomic_load_explicit(&nr_without, memory_order_relaxed))
-		return NULL;
-	return &calls[__builtin_ctzll(active)];
+	uint32_t nr_places = atomic_load_explicit(&vs_delegation_nr_places, memory_order_relaxed);
+	unsigned nr = 0;
+
+	*first = NULL;
+	for (uint32_t i = 0; i < nr_places && nr < 2; i++) {
+		if (!atomic_load_explicit(&places[i].is_active, memory_order_acquire))
+			continue;
+		if (nr++ == 0)
+			*first = &places[i];
+	}
+	if (nr && atomic_load_explicit(&nr_without, memory_order_relaxed))
+		nr = 2;
+	return nr;
 }
 
-uint64_t vs_delegation_recall_active(struct vs_unwind_path *path, uint64_t active)
+bool vs_delegation_is_any(void)
 {
-	struct call *call = get_only(active);
-	uint64_t hash = call ? atomic_load_explicit(&call->hash, memory_order_relaxed) : UNCERTAIN;
+	struct place *first;
 
+	return find_active(&first) != 0;
+}
+
+uint64_t vs_delegation_recall_places(struct vs_unwind_path *path)
+{
+	struct place *only;
+	unsigned nr = find_active(&only);
+	uint64_t hash;
+
+	if (!nr)
+		return 0;
+	hash = nr == 1 ? atomic_load_explicit(&only->hash, memory_order_relaxed) : UNCERTAIN;
 	path->a = (path->a ^ hash) * UINT64_C(0xd6e8feb86659fd93);
 	path->b = (path->b ^ hash << 1) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash;
 }
 
 /* False: it was another call's by the time it was read. */
-static bool copy_frames(struct call *call, uint64_t *frames, uint32_t max, uint32_t *nr,
+static bool copy_frames(struct place *call, uint64_t *frames, uint32_t max, uint32_t *nr,
 			uint64_t *hash)
 {
 	uint32_t serial = atomic_load_explicit(&call->serial, memory_order_acquire);
@@ -122,29 +149,23 @@ static bool copy_frames(struct call *call, uint64_t *frames, uint32_t max, uint3
 	return !(serial & 1) && atomic_load_explicit(&call->serial, memory_order_relaxed) == serial;
 }
 
-/* What the first of them is a call of. */
-static enum vs_frame_link get_link(uint64_t active)
-{
-	return (enum vs_frame_link)atomic_load_explicit(&calls[__builtin_ctzll(active)].link,
-							memory_order_acquire);
-}
-
 uint32_t vs_delegation_get(uint64_t *frames, uint32_t max, uint64_t *which)
 {
-	uint64_t active = atomic_load_explicit(&vs_delegation_active, memory_order_acquire);
-	struct call *call = get_only(active);
+	struct place *first;
+	unsigned nr_calls = find_active(&first);
+	enum vs_frame_link link;
 	uint32_t nr = 0;
 
 	*which = 0;
-	if (!active || max < 2)
+	if (!nr_calls || max < 2)
 		return 0;
-	if (!call || !copy_frames(call, frames + 1, max - 1, &nr, which)) {
+	link = (enum vs_frame_link)atomic_load_explicit(&first->link, memory_order_acquire);
+	if (nr_calls > 1 || !copy_frames(first, frames + 1, max - 1, &nr, which)) {
 		*which = UNCERTAIN;
-		frames[0] = vs_frame_make_link(get_link(active) == VS_LINK_EXECUTE
-						       ? VS_LINK_EXECUTE_SEVERAL
-						       : VS_LINK_SEVERAL);
+		frames[0] = vs_frame_make_link(link == VS_LINK_EXECUTE ? VS_LINK_EXECUTE_SEVERAL
+								       : VS_LINK_SEVERAL);
 		return 1;
 	}
-	frames[0] = vs_frame_make_link(get_link(active));
+	frames[0] = vs_frame_make_link(link);
 	return nr ? nr + 1 : 0;
 }

@@ -14,45 +14,54 @@
  * asked for by the line that called it. While a call is under way, its Python frames stand in a
  * table that everybody can read; no thread ever reads another thread's state.
  *
- * Which call a worker works for is known if there is one; of several it is one of them.
+ * A thread takes a place in the table, and keeps it: it may make a call for every operation, and to
+ * take one each time would make it wait for all that it has stored. Which call a worker works for
+ * is known if there is one; of several it is one of them.
  *
- * Lock-free. A call that finds no room is counted, and makes all others uncertain.
+ * Lock-free. A call that has no place is counted, and makes all others uncertain.
  */
-#define VS_DELEGATION_MAX 64
+#define VS_DELEGATION_MAX 256
 
-/* A call by number, VS_DELEGATION_NONE: it had no room. */
+/* A place by number, VS_DELEGATION_NONE: there was none. */
 typedef uint32_t vs_delegation;
 #define VS_DELEGATION_NONE UINT32_MAX
+
+/* A place for the calls of this thread, one at a time; until it is given back. */
+vs_delegation vs_delegation_take(void);
+void vs_delegation_give_back(vs_delegation place);
 
 /* Frames as a number, which is never 0. Any thread. */
 uint64_t vs_delegation_hash(const uint64_t *frames, uint32_t nr_frames);
 
 /*
- * The calling thread has this done by others. frames: as a stack has them, at most
- * VS_PYTHON_MAX_FRAMES; hash: theirs. link: VS_LINK_BACKWARD or VS_LINK_EXECUTE. is_nested: it is
- * itself such a worker, and the call is part of another one.
+ * The calling thread, whose place it is, has this done by others. frames: as a stack has them, at
+ * most VS_PYTHON_MAX_FRAMES; hash: theirs. link: VS_LINK_BACKWARD or VS_LINK_EXECUTE. is_nested: it
+ * is itself such a worker, and the call is part of another one.
  */
-vs_delegation vs_delegation_begin(enum vs_frame_link link, const uint64_t *frames,
-				  uint32_t nr_frames, uint64_t hash, bool is_nested);
-void vs_delegation_end(vs_delegation call);
+void vs_delegation_begin(vs_delegation place, enum vs_frame_link link, const uint64_t *frames,
+			 uint32_t nr_frames, uint64_t hash, bool is_nested);
+void vs_delegation_end(vs_delegation place);
 
-/* No call is under way: a new recording, or the child of a fork. One thread. */
+/* No call is under way, no place is taken: a new recording, or the child of a fork. One thread. */
 void vs_delegation_clear(void);
 
-/* Calls under way that are not nested: a bit for each; all bits: it cannot be told. */
-extern _Atomic uint64_t vs_delegation_active;
+/* So many places have ever been taken: there are no calls in the others. */
+extern _Atomic uint32_t vs_delegation_nr_places;
+
+/* Whether any call is under way that is not nested. Any thread. */
+bool vs_delegation_is_any(void);
 
 /*
  * Mixes the calls under way into *path, if there are any. Returns a number for what they are: 0 for
  * none. Any thread.
  */
-uint64_t vs_delegation_recall_active(struct vs_unwind_path *path, uint64_t active);
+uint64_t vs_delegation_recall_places(struct vs_unwind_path *path);
 
 static inline uint64_t vs_delegation_recall(struct vs_unwind_path *path)
 {
-	uint64_t active = atomic_load_explicit(&vs_delegation_active, memory_order_acquire);
-
-	return __builtin_expect(active != 0, 0) ? vs_delegation_recall_active(path, active) : 0;
+	return atomic_load_explicit(&vs_delegation_nr_places, memory_order_relaxed)
+		       ? vs_delegation_recall_places(path)
+		       : 0;
 }
 
 /*

@@ -65,10 +65,27 @@ void vs_python_init(bool is_off);
 void vs_python_begin_in_child(void);
 
 /*
- * Mixes the frames of this thread, if it has any, into *path: the same as before if and only if
- * the stack of Python is the same. False: it has none.
+ * Where this thread is in its innermost frame. While it is in one call of a function in C that does
+ * not call Python, all its frames are the same, and so is this.
  */
-bool vs_python_recall(struct vs_unwind_path *path);
+struct vs_python_place {
+	uintptr_t frame; /* 0: none */
+	uintptr_t code;
+	uint64_t position;
+};
+
+static inline bool vs_python_is_same_place(const struct vs_python_place *a,
+					   const struct vs_python_place *b)
+{
+	return a->frame == b->frame && a->code == b->code && a->position == b->position;
+}
+
+/* False: it has no frames. */
+bool vs_python_get_place(struct vs_python_place *place);
+
+/* The frames of this thread, from its innermost one on: the same path as before if and only if the
+ * stack of Python is the same. */
+struct vs_unwind_path vs_python_recall(const struct vs_python_place *place);
 
 /* The innermost frames, at most max; returns how many. *is_deep: there are more. */
 uint32_t vs_python_walk(struct vs_python_frame *frames, uint32_t max, bool *is_deep);

@@ -182,7 +182,7 @@ static bool add_link(struct vs_thread_state *self, struct vs_stack *stack, uint3
 	uint64_t *merged = self->scratch->python.merged;
 	uint64_t calls = 0;
 
-	if (!calls_before && !atomic_load_explicit(&vs_delegation_active, memory_order_relaxed))
+	if (!calls_before && !vs_delegation_is_any())
 		return true;
 	if (!is_worker(self, stack, nr_python))
 		return true;
@@ -263,6 +263,25 @@ static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self
 	return look_up(self, &stack, epoch);
 }
 
+/* Mixes the frames of Python of this thread, if it has any, into *path. */
+static void recall_python(const struct vs_thread_state *self, struct vs_unwind_path *path)
+{
+	const struct vs_thread_scratch *scratch = self->scratch;
+	const struct vs_thread_call *call =
+		scratch->nr_calls ? &scratch->calls[scratch->nr_calls - 1] : NULL;
+	struct vs_python_place place;
+	struct vs_unwind_path python;
+
+	if (!vs_python_get_place(&place))
+		return;
+	if (call && vs_python_is_same_place(&call->place, &place))
+		python = call->python;
+	else
+		python = vs_python_recall(&place);
+	path->a = (path->a ^ python.a) * UINT64_C(0x9e3779b97f4a7c15);
+	path->b = (path->b ^ python.b) * UINT64_C(0xd6e8feb86659fd93);
+}
+
 /* inline: the linker, which sees all files, takes it as a hint where nearly all events come by. */
 inline bool vs_stack_number_recall(struct vs_thread *thread, struct vs_stack_sought *sought,
 				   uint32_t *number)
@@ -288,7 +307,7 @@ inline bool vs_stack_number_recall(struct vs_thread *thread, struct vs_stack_sou
 		path.b = (path.b ^ thread->label << 7) * UINT64_C(0x9e3779b97f4a7c15);
 	}
 	if (sought->has_python) {
-		vs_python_recall(&path);
+		recall_python(self, &path);
 		sought->calls = vs_delegation_recall(&path);
 	}
 	sought->path = path;

@@ -27,13 +27,15 @@ static void end_ring(void)
 	state.defined_in = 0;
 }
 
-/* Calls that it left by an exception: nobody works for them any more. */
+/* Nobody works for it any more, nor for calls that it left by an exception. */
 static void end_calls(struct vs_thread_scratch *scratch)
 {
-	if (state.defined_in != vs_lifecycle_recording())
+	if (scratch->call_places_in != vs_lifecycle_recording())
 		return;
 	while (scratch->nr_calls)
 		vs_delegation_end(scratch->calls[--scratch->nr_calls].call);
+	while (scratch->nr_call_places)
+		vs_delegation_give_back(scratch->call_places[--scratch->nr_call_places]);
 }
 
 /*

@@ -35,6 +35,10 @@ struct vs_thread_python {
 struct vs_thread_call {
 	const void *frame; /* of the hook */
 	uint32_t call;
+	/* Where it was made, if what happens inside of it on this thread is known to have the same
+	 * frames of Python around it; and these. */
+	struct vs_python_place place;
+	struct vs_unwind_path python;
 };
 
 /* Too large for a stranger's stack. Mapped at the thread's first event, unmapped at its end. */
@@ -47,6 +51,10 @@ struct vs_thread_scratch {
 	struct vs_thread_python python;
 	struct vs_thread_call calls[VS_THREAD_MAX_CALLS];
 	uint32_t nr_calls;
+	/* For calls one inside the other; taken in recording call_places_in. */
+	uint32_t call_places[VS_THREAD_MAX_CALLS];
+	uint32_t nr_call_places;
+	uint32_t call_places_in;
 	struct vs_call_memo call_frames;
 	struct vs_text_memo texts;
 	struct vs_phases phases;

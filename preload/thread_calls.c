@@ -46,31 +46,58 @@ static struct caller look_up(struct vs_thread_state *self, const struct vs_unwin
 	return caller;
 }
 
-static struct caller get_caller(struct vs_thread_state *self)
+/* Fills in where *call is made, too. */
+static struct caller get_caller(struct vs_thread_state *self, struct vs_thread_call *call)
 {
 	uint32_t era = vs_lifecycle_recording();
-	struct vs_unwind_path path = {0};
 	const struct vs_call_memo_entry *known;
 
-	if (!vs_python_recall(&path))
+	if (!vs_python_get_place(&call->place))
 		return (struct caller){.hash = vs_delegation_hash(NULL, 0)};
-	known = vs_call_memo_find(&self->scratch->call_frames, &path, era);
+	call->python = vs_python_recall(&call->place);
+	known = vs_call_memo_find(&self->scratch->call_frames, &call->python, era);
 	if (__builtin_expect(!known, 0))
-		return look_up(self, &path, era);
+		return look_up(self, &call->python, era);
 	return (struct caller){known->frames, known->nr_frames, known->hash};
+}
+
+/* The place for the next call; VS_DELEGATION_NONE: there is none. */
+static vs_delegation get_place(struct vs_thread_scratch *scratch)
+{
+	vs_delegation place;
+
+	if (__builtin_expect(scratch->nr_calls < scratch->nr_call_places, 1))
+		return scratch->call_places[scratch->nr_calls];
+	/* A place for a call inside of others, which have theirs. */
+	place = scratch->nr_calls == scratch->nr_call_places ? vs_delegation_take()
+							     : VS_DELEGATION_NONE;
+	if (place != VS_DELEGATION_NONE)
+		scratch->call_places[scratch->nr_call_places++] = place;
+	return place;
+}
+
+/* What was under way in another recording, the parent's of a fork, is not here. */
+static void forget_others(struct vs_thread_scratch *scratch)
+{
+	if (__builtin_expect(scratch->call_places_in == vs_lifecycle_recording(), 1))
+		return;
+	scratch->call_places_in = vs_lifecycle_recording();
+	scratch->nr_call_places = 0;
+	scratch->nr_calls = 0;
 }
 
 uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_frame_link link,
 			       const void *frame)
 {
 	struct vs_thread_scratch *scratch = self->scratch;
+	struct vs_thread_call *call;
 	struct vs_stack stack;
 	struct caller caller;
-	uint32_t call;
 
 	vs_python_check();
 	if (!atomic_load_explicit(&vs_python_is_ready, memory_order_acquire))
 		return VS_DELEGATION_NONE;
+	forget_others(scratch);
 	/* Calls of TensorFlow are many, and not nested. */
 	stack = (struct vs_stack){.is_cut = true};
 	if (link == VS_LINK_BACKWARD)
@@ -78,11 +105,19 @@ uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_frame_link 
 	end_calls_left(scratch, frame, &stack);
 	if (scratch->nr_calls == VS_THREAD_MAX_CALLS)
 		return VS_DELEGATION_NONE;
-	caller = get_caller(self);
-	call = vs_delegation_begin(link, caller.frames, caller.nr_frames, caller.hash,
-				   vs_torch_engine_is_worker(stack.frames, stack.nr_frames));
-	scratch->calls[scratch->nr_calls++] = (struct vs_thread_call){frame, call};
-	return call;
+	call = &scratch->calls[scratch->nr_calls];
+	caller = get_caller(self, call);
+	/* An exception may pass through, and this would not be heard of at once: who looks at the
+	 * place then must not take it for that of another call. Nothing passes through those of C.
+	 */
+	if (link != VS_LINK_EXECUTE)
+		call->place.frame = 0;
+	call->frame = frame;
+	call->call = get_place(scratch);
+	vs_delegation_begin(call->call, link, caller.frames, caller.nr_frames, caller.hash,
+			    vs_torch_engine_is_worker(stack.frames, stack.nr_frames));
+	scratch->nr_calls++;
+	return call->call;
 }
 
 void vs_thread_calls_end(struct vs_thread_state *self, uint32_t call)

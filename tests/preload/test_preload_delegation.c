@@ -18,8 +18,17 @@ static const uint64_t stack_b[] = {21, 22};
 
 static vs_delegation begin_call(const uint64_t *frames, uint32_t nr_frames, bool is_nested)
 {
-	return vs_delegation_begin(VS_LINK_BACKWARD, frames, nr_frames,
-				   vs_delegation_hash(frames, nr_frames), is_nested);
+	vs_delegation place = vs_delegation_take();
+
+	vs_delegation_begin(place, VS_LINK_BACKWARD, frames, nr_frames,
+			    vs_delegation_hash(frames, nr_frames), is_nested);
+	return place;
+}
+
+static void end_call(vs_delegation place)
+{
+	vs_delegation_end(place);
+	vs_delegation_give_back(place);
 }
 
 static int clear(void **state)
@@ -67,7 +76,7 @@ static void test_of_one_call_the_frames_are_given(void **state)
 	assert_int_equal(vs_delegation_get(frames, 3, &which), 3);
 	assert_memory_equal(frames, wanted, sizeof(frames));
 	assert_int_equal(vs_delegation_get(frames, 1, &which), 0);
-	vs_delegation_end(call);
+	end_call(call);
 	expect(NULL, 0);
 }
 
@@ -80,9 +89,9 @@ static void test_of_several_calls_none_is_given(void **state)
 
 	(void)state;
 	expect(&several, 1);
-	vs_delegation_end(a);
+	end_call(a);
 	expect(only_b, 3);
-	vs_delegation_end(b);
+	end_call(b);
 	expect(NULL, 0);
 }
 
@@ -94,9 +103,9 @@ static void test_a_nested_call_is_part_of_another_one(void **state)
 
 	(void)state;
 	expect(wanted, 4);
-	vs_delegation_end(b);
+	end_call(b);
 	expect(wanted, 4);
-	vs_delegation_end(a);
+	end_call(a);
 }
 
 static void test_a_call_without_python_gives_nothing(void **state)
@@ -106,7 +115,7 @@ static void test_a_call_without_python_gives_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(vs_delegation_get(frames, 4, &which), 0);
-	vs_delegation_end(call);
+	end_call(call);
 }
 
 static void test_fingerprints_differ_as_the_calls_do(void **state)
@@ -119,9 +128,9 @@ static void test_fingerprints_differ_as_the_calls_do(void **state)
 	only_a = get_print();
 	b = begin_call(stack_b, 2, false);
 	both = get_print();
-	vs_delegation_end(a);
+	end_call(a);
 	only_b = get_print();
-	vs_delegation_end(b);
+	end_call(b);
 	assert_true(none != only_a && only_a != only_b && only_b != both && both != none);
 	assert_true(only_a != both && none != only_b);
 	assert_true(get_print() == none);
@@ -129,8 +138,8 @@ static void test_fingerprints_differ_as_the_calls_do(void **state)
 	b = begin_call(stack_b, 2, true);
 	a = begin_call(stack_a, 3, false);
 	assert_true(get_print() == only_a);
-	vs_delegation_end(a);
-	vs_delegation_end(b);
+	end_call(a);
+	end_call(b);
 }
 
 static void test_a_call_that_found_no_room_makes_others_uncertain(void **state)
@@ -146,12 +155,40 @@ static void test_a_call_that_found_no_room_makes_others_uncertain(void **state)
 	extra = begin_call(stack_b, 2, false);
 	assert_true(extra == VS_DELEGATION_NONE);
 	expect(&several, 1);
-	vs_delegation_end(extra);
+	end_call(extra);
 	expect(only, 4);
 	for (int i = 0; i < VS_DELEGATION_MAX; i++)
-		vs_delegation_end(calls[i]);
+		end_call(calls[i]);
 	expect(NULL, 0);
 	assert_true(begin_call(stack_a, 3, false) != VS_DELEGATION_NONE);
+}
+
+static void test_a_place_is_kept_from_call_to_call(void **state)
+{
+	const uint64_t of_a[] = {BACKWARD, 11, 12, 13}, of_b[] = {BACKWARD, 21, 22};
+	vs_delegation place = vs_delegation_take(), other = vs_delegation_take();
+
+	(void)state;
+	assert_true(place != other);
+	expect(NULL, 0);
+	for (int i = 0; i < 3; i++) {
+		vs_delegation_begin(place, VS_LINK_BACKWARD, stack_a, 3,
+				    vs_delegation_hash(stack_a, 3), false);
+		expect(of_a, 4);
+		vs_delegation_end(place);
+		expect(NULL, 0);
+		vs_delegation_begin(place, VS_LINK_BACKWARD, stack_b, 2,
+				    vs_delegation_hash(stack_b, 2), false);
+		expect(of_b, 3);
+		vs_delegation_end(place);
+		expect(NULL, 0);
+	}
+	/* Who gives it back has no call. */
+	vs_delegation_begin(place, VS_LINK_BACKWARD, stack_a, 3, vs_delegation_hash(stack_a, 3),
+			    false);
+	vs_delegation_give_back(place);
+	expect(NULL, 0);
+	assert_true(vs_delegation_take() == place);
 }
 
 static void test_clearing_forgets_all(void **state)
@@ -175,16 +212,23 @@ static void *call_often(void *argument)
 {
 	uint64_t first = (uint64_t)(uintptr_t)argument;
 	uint64_t frames[VS_PYTHON_MAX_FRAMES];
+	vs_delegation place = vs_delegation_take();
 
 	for (uint64_t i = 0; i < NR_CALLS; i++) {
 		uint32_t nr = 1 + (uint32_t)((i + first) % 9);
-		vs_delegation call;
 
 		for (uint32_t k = 0; k < nr; k++)
 			frames[k] = first << 32 | nr;
-		call = begin_call(frames, nr, false);
-		vs_delegation_end(call);
+		/* Another one now and then. */
+		if (i % 64 == 0) {
+			vs_delegation_give_back(place);
+			place = vs_delegation_take();
+		}
+		vs_delegation_begin(place, VS_LINK_BACKWARD, frames, nr,
+				    vs_delegation_hash(frames, nr), false);
+		vs_delegation_end(place);
 	}
+	vs_delegation_give_back(place);
 	return NULL;
 }
 
@@ -241,6 +285,7 @@ int main(void)
 		TEST(test_a_call_without_python_gives_nothing),
 		TEST(test_fingerprints_differ_as_the_calls_do),
 		TEST(test_a_call_that_found_no_room_makes_others_uncertain),
+		TEST(test_a_place_is_kept_from_call_to_call),
 		TEST(test_clearing_forgets_all),
 		TEST(test_threads_see_whole_calls_or_none),
 	};
