@@ -1,5 +1,6 @@
 #include "delegation.h"
 
+#include "hot.h"
 #include "record.h"
 
 /* Its owner is the thread that took it, and the only one that writes to it. */
@@ -55,8 +56,9 @@ uint64_t vs_delegation_hash(const uint64_t *frames, uint32_t nr_frames)
 	return hash ? hash : 1;
 }
 
-void vs_delegation_begin(vs_delegation number, enum vs_frame_link link, const uint64_t *frames,
-			 uint32_t nr_frames, uint64_t hash, bool is_nested)
+VS_HOT void vs_delegation_begin(vs_delegation number, enum vs_frame_link link,
+				const uint64_t *frames, uint32_t nr_frames, uint64_t hash,
+				bool is_nested)
 {
 	struct place *place = &places[number < VS_DELEGATION_MAX ? number : 0];
 	uint32_t serial;
@@ -78,7 +80,7 @@ void vs_delegation_begin(vs_delegation number, enum vs_frame_link link, const ui
 	atomic_store_explicit(&place->is_active, !is_nested, memory_order_release);
 }
 
-void vs_delegation_end(vs_delegation number)
+VS_HOT void vs_delegation_end(vs_delegation number)
 {
 	if (number == VS_DELEGATION_NONE)
 		atomic_fetch_sub_explicit(&nr_without, 1, memory_order_relaxed);
@@ -97,7 +99,7 @@ void vs_delegation_clear(void)
 }
 
 /* The calls under way: how many (2: several), and the first of them. */
-static unsigned find_active(struct place **first)
+VS_HOT static unsigned find_active(struct place **first)
 {
 	uint32_t nr_places = atomic_load_explicit(&vs_delegation_nr_places, memory_order_relaxed);
 	unsigned nr = 0;
@@ -121,7 +123,7 @@ bool vs_delegation_is_any(void)
 	return find_active(&first) != 0;
 }
 
-uint64_t vs_delegation_recall_places(struct vs_unwind_path *path)
+VS_HOT uint64_t vs_delegation_recall_places(struct vs_unwind_path *path)
 {
 	struct place *only;
 	unsigned nr = find_active(&only);

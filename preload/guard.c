@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "hot.h"
 #include "lifecycle.h"
 #include "recorder.h"
 #include "thread.h"
@@ -89,7 +90,8 @@ static __attribute__((noinline)) struct vs_thread *enter_otherwise(struct vs_thr
 }
 
 /* inline: the linker, which sees all files, takes it as a hint where nearly all events come by. */
-inline struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api, const void *frame)
+VS_HOT inline struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api,
+					       const void *frame)
 {
 	struct vs_thread_state *state = vs_thread_self();
 	struct vs_thread *self = &state->base;
@@ -101,7 +103,7 @@ inline struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32_t api,
 	return enter_otherwise(state, level, api, frame);
 }
 
-void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
+VS_HOT void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
 {
 	/* Not below zero: a handler on another stack may have cleared the books. */
 	if (self->depth > 0)

@@ -7,6 +7,7 @@
 #include "captures.h"
 #include "device_facts.h"
 #include "driver_pools.h"
+#include "hot.h"
 
 static const char *const names[] = {
 #define VS_HOOK(name, abi, symbol) #symbol,
@@ -38,7 +39,7 @@ static inline uint32_t get_number(enum vs_hook hook)
 	return __builtin_expect(number != 0, 1) ? number : ask_number(hook);
 }
 
-struct vs_call vs_hooks_enter_driver(enum vs_hook hook, const void *frame)
+VS_HOT struct vs_call vs_hooks_enter_driver(enum vs_hook hook, const void *frame)
 {
 	struct vs_call call = {.real = vs_real_get()};
 
@@ -77,7 +78,7 @@ bool vs_hooks_is_in_runtime(const struct vs_thread *self)
 	return false;
 }
 
-CUresult vs_hooks_leave_driver(struct vs_call *call, CUresult result)
+VS_HOT CUresult vs_hooks_leave_driver(struct vs_call *call, CUresult result)
 {
 	if (call->self)
 		vs_guard_leave(call->self, VS_GUARD_DRIVER);
@@ -95,8 +96,8 @@ static __attribute__((noinline)) void note_failure(struct vs_call *call, CUresul
 				pool);
 }
 
-void vs_hooks_note_alloc(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
-			 uint64_t address, uint64_t size)
+VS_HOT void vs_hooks_note_alloc(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
+				uint64_t address, uint64_t size)
 {
 	int error_number = errno;
 	struct vs_device_place place;
@@ -141,7 +142,7 @@ void vs_hooks_note_alloc_on(struct vs_call *call, CUresult result, enum vs_memor
 	errno = error_number;
 }
 
-void vs_hooks_note_free(struct vs_call *call, enum vs_memory_kind kind, uint64_t address)
+VS_HOT void vs_hooks_note_free(struct vs_call *call, enum vs_memory_kind kind, uint64_t address)
 {
 	int error_number = errno;
 

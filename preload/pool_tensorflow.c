@@ -12,6 +12,7 @@
 
 #include "behind.h"
 #include "guard.h"
+#include "hot.h"
 #include "lifecycle.h"
 #include "pool_request.h"
 #include "recorder.h"
@@ -41,9 +42,9 @@ static uint32_t get_device(const struct vs_thread *self, uint64_t nr_events_befo
 	return vs_guard_count_events() != nr_events_before ? self->last_device : VS_NO_DEVICE;
 }
 
-static __attribute__((noinline)) void add_chunk(void *allocator, const void *address, uint64_t size,
-						uint64_t asked, uint64_t nr_events_before,
-						const void *frame)
+VS_HOT static __attribute__((noinline)) void add_chunk(void *allocator, const void *address,
+						       uint64_t size, uint64_t asked,
+						       uint64_t nr_events_before, const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
 	uint64_t run;
@@ -97,8 +98,8 @@ static __attribute__((noinline)) void add_failure(void *allocator, uint64_t size
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
 
-static __attribute__((noinline)) void free_chunk(void *allocator, const void *address,
-						 const void *frame)
+VS_HOT static __attribute__((noinline)) void free_chunk(void *allocator, const void *address,
+							const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
 	uint32_t pool;
@@ -124,9 +125,9 @@ typedef void (*deallocate_function)(void *allocator, void *address);
 typedef size_t (*size_function)(const void *allocator, const void *address);
 typedef void (*end_function)(void *allocator);
 
-static void *allocate(struct vs_behind *behind, struct vs_behind *get_size, void *allocator,
-		      size_t alignment, size_t size, const struct attributes *attributes,
-		      const void *frame)
+VS_HOT static void *allocate(struct vs_behind *behind, struct vs_behind *get_size, void *allocator,
+			     size_t alignment, size_t size, const struct attributes *attributes,
+			     const void *frame)
 {
 	allocate_function real = (allocate_function)vs_behind_get(behind);
 	struct vs_pool_request request = {.allocator = allocator,
@@ -154,7 +155,8 @@ static void *allocate(struct vs_behind *behind, struct vs_behind *get_size, void
 	return address;
 }
 
-static void deallocate(struct vs_behind *behind, void *allocator, void *address, const void *frame)
+VS_HOT static void deallocate(struct vs_behind *behind, void *allocator, void *address,
+			      const void *frame)
 {
 	deallocate_function real = (deallocate_function)vs_behind_get(behind);
 
@@ -237,13 +239,13 @@ void tsl_bfc_begin_whole(void *allocator, void *memory, size_t limit, const void
 					void *address) __asm__(prefix "13DeallocateRawEPv");      \
 	EXPORT void ns##_bfc_end(void *allocator) __asm__(prefix "D2Ev");                         \
 	EXPORT void ns##_bfc_end_whole(void *allocator) __asm__(prefix "D1Ev");                   \
-	void *ns##_bfc_allocate(void *allocator, size_t alignment, size_t size,                   \
-				const struct attributes *attributes)                              \
+	VS_HOT void *ns##_bfc_allocate(void *allocator, size_t alignment, size_t size,            \
+				       const struct attributes *attributes)                       \
 	{                                                                                         \
 		return allocate(&ns##_allocate, &ns##_size, allocator, alignment, size,           \
 				attributes, __builtin_frame_address(0));                          \
 	}                                                                                         \
-	void ns##_bfc_deallocate(void *allocator, void *address)                                  \
+	VS_HOT void ns##_bfc_deallocate(void *allocator, void *address)                           \
 	{                                                                                         \
 		deallocate(&ns##_deallocate, allocator, address, __builtin_frame_address(0));     \
 	}                                                                                         \
@@ -277,7 +279,7 @@ static bool has_stacks(void)
 	return vs_lifecycle_peek_log() && is_wanted() && !vs_lifecycle_settings()->no_stacks;
 }
 
-void TFE_Execute(void *op, void **results, int *nr_results, void *status)
+VS_HOT void TFE_Execute(void *op, void **results, int *nr_results, void *status)
 {
 	static struct vs_behind behind = {.library = "libtensorflow_cc.so", .name = "TFE_Execute"};
 	__typeof__(&TFE_Execute) real = (__typeof__(real))vs_behind_get(&behind);

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hot.h"
 #include "loaded_object.h"
 #include "message.h"
 #include "python_object.h"
@@ -229,7 +230,7 @@ void vs_python_find(void)
 	atomic_store_explicit(&state, found, memory_order_release);
 }
 
-void vs_python_check(void)
+VS_HOT void vs_python_check(void)
 {
 	int verdict, unchecked = STATE_UNCHECKED;
 
@@ -271,7 +272,7 @@ VS_UNWIND_UNWATCHED static uint32_t get_instruction(const struct vs_python_layou
 			  1);
 }
 
-static uintptr_t get_first(const struct vs_python_layout *layout)
+VS_HOT static uintptr_t get_first(const struct vs_python_layout *layout)
 {
 	uintptr_t thread;
 
@@ -336,7 +337,7 @@ VS_UNWIND_UNWATCHED static uintptr_t take_some(const struct vs_python_layout *la
 	return frame;
 }
 
-VS_UNWIND_UNWATCHED bool vs_python_get_place(struct vs_python_place *place)
+VS_HOT VS_UNWIND_UNWATCHED bool vs_python_get_place(struct vs_python_place *place)
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
 
@@ -350,7 +351,8 @@ VS_UNWIND_UNWATCHED bool vs_python_get_place(struct vs_python_place *place)
 	return true;
 }
 
-VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall(const struct vs_python_place *place)
+VS_HOT VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall(
+	const struct vs_python_place *place)
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
 	uintptr_t frame = place->frame;

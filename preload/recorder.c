@@ -11,6 +11,7 @@
 #include "drain.h"
 #include "facts.h"
 #include "handles.h"
+#include "hot.h"
 #include "lifecycle.h"
 #include "memory_info.h"
 #include "message.h"
@@ -324,7 +325,7 @@ static inline __attribute__((always_inline)) bool enter_quickly(struct vs_thread
 	return enter_for(thread, 1);
 }
 
-static __attribute__((noinline)) bool enter(struct vs_thread *thread)
+VS_HOT static __attribute__((noinline)) bool enter(struct vs_thread *thread)
 {
 	return enter_for(thread, 1);
 }
@@ -413,7 +414,7 @@ void vs_recorder_define_name(struct vs_thread_state *self, uint32_t number)
 		define_name(self, number);
 }
 
-static uint32_t use_name(struct vs_thread *thread, uint32_t number)
+VS_HOT static uint32_t use_name(struct vs_thread *thread, uint32_t number)
 {
 	if (number != VS_NO_ID && !vs_names_is_defined(number, vs_lifecycle_recording()))
 		define_name((struct vs_thread_state *)thread, number);
@@ -428,7 +429,7 @@ static __attribute__((noinline)) void define_pool(struct vs_thread_state *self, 
 		vs_pools_set_defined(number, vs_lifecycle_recording());
 }
 
-static uint32_t use_pool(struct vs_thread *thread, uint32_t number)
+VS_HOT static uint32_t use_pool(struct vs_thread *thread, uint32_t number)
 {
 	if (number != VS_NO_ID && !vs_pools_is_defined(number, vs_lifecycle_recording()))
 		define_pool((struct vs_thread_state *)thread, number);
@@ -451,8 +452,8 @@ uint32_t vs_recorder_name(const char *text)
 	return vs_names_get(text);
 }
 
-void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,
-			   uint64_t address, uint64_t size, uint32_t pool, uint32_t context)
+VS_HOT void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,
+				  uint64_t address, uint64_t size, uint32_t pool, uint32_t context)
 {
 	struct vs_alloc event;
 
@@ -472,7 +473,7 @@ void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uin
 	write_with_stack(self, VS_RECORD_ALLOC, &event, sizeof(event), &event.stack);
 }
 
-void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address)
+VS_HOT void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address)
 {
 	struct vs_free event;
 
@@ -730,7 +731,8 @@ void vs_recorder_end_driver_pool(struct vs_thread *self, uint64_t handle)
 	vs_recorder_end_pool(self, vs_pools_forget_driver(handle));
 }
 
-void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t address, uint64_t size)
+VS_HOT void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t address,
+				  uint64_t size)
 {
 	struct vs_block_alloc event;
 
@@ -745,7 +747,7 @@ void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t addre
 	write_with_stack(self, VS_RECORD_BLOCK_ALLOC, &event, sizeof(event), &event.stack);
 }
 
-void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uint64_t run)
+VS_HOT void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uint64_t run)
 {
 	struct vs_block_asked event = {.size = size, .run = run};
 
@@ -754,7 +756,7 @@ void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uint64_t r
 		write_event(self, VS_RECORD_BLOCK_ASKED, &event, sizeof(event));
 }
 
-void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address)
+VS_HOT void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address)
 {
 	struct vs_block_free event;
 
@@ -935,8 +937,8 @@ void vs_recorder_add_mark(struct vs_thread *self, uint32_t name)
 
 /* ---- Work that others do --------------------------------------------------------------------- */
 
-uint32_t vs_recorder_begin_call(struct vs_thread *thread, enum vs_frame_link link,
-				const void *frame)
+VS_HOT uint32_t vs_recorder_begin_call(struct vs_thread *thread, enum vs_frame_link link,
+				       const void *frame)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 	uint32_t call;
@@ -948,7 +950,7 @@ uint32_t vs_recorder_begin_call(struct vs_thread *thread, enum vs_frame_link lin
 	return call;
 }
 
-void vs_recorder_end_call(struct vs_thread *thread, uint32_t call)
+VS_HOT void vs_recorder_end_call(struct vs_thread *thread, uint32_t call)
 {
 	vs_thread_calls_end((struct vs_thread_state *)thread, call);
 }

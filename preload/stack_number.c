@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "delegation.h"
+#include "hot.h"
 #include "lifecycle.h"
 #include "modules.h"
 #include "python_merge.h"
@@ -264,7 +265,7 @@ static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self
 }
 
 /* Mixes the frames of Python of this thread, if it has any, into *path. */
-static void recall_python(const struct vs_thread_state *self, struct vs_unwind_path *path)
+VS_HOT static void recall_python(const struct vs_thread_state *self, struct vs_unwind_path *path)
 {
 	const struct vs_thread_scratch *scratch = self->scratch;
 	const struct vs_thread_call *call =
@@ -283,8 +284,8 @@ static void recall_python(const struct vs_thread_state *self, struct vs_unwind_p
 }
 
 /* inline: the linker, which sees all files, takes it as a hint where nearly all events come by. */
-inline bool vs_stack_number_recall(struct vs_thread *thread, struct vs_stack_sought *sought,
-				   uint32_t *number)
+VS_HOT inline bool vs_stack_number_recall(struct vs_thread *thread, struct vs_stack_sought *sought,
+					  uint32_t *number)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 	struct vs_unwind_path path;
@@ -332,7 +333,7 @@ uint32_t vs_stack_number_find(struct vs_thread *thread, const struct vs_stack_so
 	return thread->stack;
 }
 
-uint32_t vs_stack_number_get(struct vs_thread *thread)
+VS_HOT uint32_t vs_stack_number_get(struct vs_thread *thread)
 {
 	struct vs_stack_sought sought;
 	uint32_t number;

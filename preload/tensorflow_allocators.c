@@ -6,6 +6,7 @@
 
 #include "behind.h"
 #include "compose.h"
+#include "hot.h"
 #include "lifecycle.h"
 #include "recorder.h"
 
@@ -197,7 +198,8 @@ void vs_tensorflow_allocators_begin(const void *allocator, uint64_t limit_size, 
 	atomic_store_explicit(&entry->limit_size, limit_size, memory_order_release);
 }
 
-uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocator, uint32_t device)
+VS_HOT uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocator,
+						  uint32_t device)
 {
 	struct entry *entry = find(allocator);
 	uint32_t none = VS_NO_ID, pool;
@@ -215,7 +217,7 @@ uint32_t vs_tensorflow_allocators_get_pool(struct vs_thread *self, void *allocat
 	return pool != NOT_WANTED ? pool : VS_NO_ID;
 }
 
-uint32_t vs_tensorflow_allocators_find_pool(const void *allocator)
+VS_HOT uint32_t vs_tensorflow_allocators_find_pool(const void *allocator)
 {
 	struct entry *entry = find(allocator);
 	uint32_t pool = entry ? atomic_load_explicit(&entry->pool, memory_order_acquire) : VS_NO_ID;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "behind.h"
+#include "hot.h"
 #include "record.h"
 #include "recorder.h"
 #include "thread.h"
@@ -44,7 +45,7 @@ static __attribute__((noinline)) uint32_t look_up(struct vs_text_memo *memo, con
 	return number;
 }
 
-static uint32_t get_number(struct vs_text_memo *memo, const char *text, size_t size)
+VS_HOT static uint32_t get_number(struct vs_text_memo *memo, const char *text, size_t size)
 {
 	uint32_t number;
 
@@ -56,7 +57,7 @@ static uint32_t get_number(struct vs_text_memo *memo, const char *text, size_t s
 	return __builtin_expect(number != VS_NO_ID, 1) ? number : look_up(memo, text, size);
 }
 
-uint64_t vs_tensorflow_op_get(struct vs_thread *self, uint64_t *run)
+VS_HOT uint64_t vs_tensorflow_op_get(struct vs_thread *self, uint64_t *run)
 {
 	static struct vs_behind behind = {
 		.library = "libtensorflow_framework.so",

@@ -7,6 +7,7 @@
 
 #include "delegation.h"
 #include "drain.h"
+#include "hot.h"
 #include "lifecycle.h"
 
 /*
@@ -58,7 +59,7 @@ void vs_thread_init(void)
 	has_cleanup = pthread_key_create(&cleanup_key, clean_up) == 0;
 }
 
-struct vs_thread_state *vs_thread_self(void)
+VS_HOT struct vs_thread_state *vs_thread_self(void)
 {
 	return &state;
 }

@@ -1,6 +1,7 @@
 #include "thread_calls.h"
 
 #include "delegation.h"
+#include "hot.h"
 #include "lifecycle.h"
 #include "stack.h"
 #include "stack_number.h"
@@ -47,7 +48,7 @@ static struct caller look_up(struct vs_thread_state *self, const struct vs_unwin
 }
 
 /* Fills in where *call is made, too. */
-static struct caller get_caller(struct vs_thread_state *self, struct vs_thread_call *call)
+VS_HOT static struct caller get_caller(struct vs_thread_state *self, struct vs_thread_call *call)
 {
 	uint32_t era = vs_lifecycle_recording();
 	const struct vs_call_memo_entry *known;
@@ -86,8 +87,8 @@ static void forget_others(struct vs_thread_scratch *scratch)
 	scratch->nr_calls = 0;
 }
 
-uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_frame_link link,
-			       const void *frame)
+VS_HOT uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_frame_link link,
+				      const void *frame)
 {
 	struct vs_thread_scratch *scratch = self->scratch;
 	struct vs_thread_call *call;
@@ -120,7 +121,7 @@ uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_frame_link 
 	return call->call;
 }
 
-void vs_thread_calls_end(struct vs_thread_state *self, uint32_t call)
+VS_HOT void vs_thread_calls_end(struct vs_thread_state *self, uint32_t call)
 {
 	struct vs_thread_scratch *scratch = self->scratch;
 	uint32_t nr = scratch ? scratch->nr_calls : 0;

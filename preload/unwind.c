@@ -1,5 +1,6 @@
 #include "unwind.h"
 
+#include "hot.h"
 #include "unwind_rules.h"
 
 /* Where a walk is. */
@@ -268,9 +269,9 @@ static inline void follow(struct vs_unwind_path *path, uint64_t serial)
 	path->b ^= path->b >> 29;
 }
 
-VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
-					  uint32_t max_frames, bool is_kept,
-					  struct vs_unwind_path *path)
+VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
+						 uint32_t max_frames, bool is_kept,
+						 struct vs_unwind_path *path)
 {
 	struct vs_unwind_memo *memo = &self->memo;
 	struct vs_unwind_window window = self->own.window;

@@ -1,5 +1,7 @@
 #include "unwind_memo.h"
 
+#include "hot.h"
+
 #include <string.h>
 
 /* Odd numbers without a pattern. */
@@ -45,7 +47,7 @@ static inline uint64_t stir(uint64_t lane, uint64_t word)
 }
 
 /* Not inlined: where it is called from there are too few registers left for it. */
-VS_UNWIND_UNWATCHED __attribute__((noinline)) uint64_t vs_unwind_memo_print(
+VS_HOT VS_UNWIND_UNWATCHED __attribute__((noinline)) uint64_t vs_unwind_memo_print(
 	const struct vs_unwind_memo_run *run, uintptr_t sp)
 {
 	const uint16_t *slot = run->slots, *end = slot + run->nr_frames;
@@ -298,9 +300,9 @@ static void pay(struct vs_unwind_memo *memo)
 	memo->nr_plain = VS_UNWIND_MEMO_NR_PLAIN;
 }
 
-static struct vs_unwind_memo_run *recall(struct vs_unwind_memo *memo, uint64_t tag,
-					 const struct vs_unwind_state *from,
-					 const struct vs_unwind_window *window)
+VS_HOT static struct vs_unwind_memo_run *recall(struct vs_unwind_memo *memo, uint64_t tag,
+						const struct vs_unwind_state *from,
+						const struct vs_unwind_window *window)
 {
 	const struct vs_unwind_memo_entry *set = get_set(memo, tag);
 
@@ -342,7 +344,7 @@ struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
 	return remember(memo, tag, from, window);
 }
 
-void vs_unwind_memo_expect(struct vs_unwind_memo *memo, const struct vs_unwind_state *from)
+VS_HOT void vs_unwind_memo_expect(struct vs_unwind_memo *memo, const struct vs_unwind_state *from)
 {
 	const struct vs_unwind_memo_trail *trail = vs_unwind_memo_get_trail(memo, from);
 
