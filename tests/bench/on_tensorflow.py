@@ -2,9 +2,10 @@
 import glob
 import json
 import os
+import random
 import re
 
-from measuring import BenchError, Command, NotBuilt, best, measure, median, run, table
+from measuring import BenchError, Command, NotBuilt, best, median, run, table
 from page import Part, Target
 
 CARD = "8G"
@@ -32,38 +33,54 @@ def count_events(bench, nr_steps):
     return sum(pool["allocs"] + pool["frees"] for pool in pools) / nr_steps
 
 
-def compare_pairs(results, what, nr_events):
-    """(best of all less best of all, middle of the differences of neighbours, the least, the most) in ns per event"""
+MODES = {"eager": "operation by operation", "graph": "as a `tf.function`"}
+NAMES = {"loop": "time", "thread": "CPU time of its thread", "cpu": "CPU time of all threads"}
+
+
+def measure_mode(bench, python, launcher, mode):
+    """({"plain": [Result, ...], "with stacks": ...}, events of a step)"""
+    arguments = (mode, bench.pick(6, 3), bench.pick(100, 50))
+    commands = {"plain": Command((launcher, "-m", CARD, "--", python, LOOP, *arguments)),
+                "with stacks": bench.recorded(python, LOOP, *arguments,
+                                              options=[f"--softgpu={CARD}"])}
+    results = {name: [] for name in commands}
+    chance = random.Random(1)
+    for _ in range(bench.pick(9, 1)):
+        for name, command in commands.items():
+            command.env["PYTHONHASHSEED"] = "0"  # the same work in each process
+            # What lies in front of the stack decides where everything lies, and that how fast it is.
+            command.env["BENCH_PADDING"] = "x" * chance.randrange(4096)
+            results[name].append(run(command))
+    return results, count_events(bench, results["with stacks"][-1].number("steps"))
+
+
+def compare(results, what, nr_events):
+    """(best less best, median less median, middle of the differences of neighbours, the least, the most) in ns per event"""
     plain, with_us = ([result.number(what) for result in results[name]]
                       for name in ("plain", "with stacks"))
     differences = [(b - a) / nr_events for a, b in zip(plain, with_us)]
-    return ((min(with_us) - min(plain)) / nr_events, median(differences), min(differences),
-            max(differences))
+    return ((min(with_us) - min(plain)) / nr_events, (median(with_us) - median(plain)) / nr_events,
+            median(differences), min(differences), max(differences))
 
 
 def measure_tensorflow(bench):
     folder = find_tensorflow(bench)
     python = os.path.join(folder, "bin", "python")
     launcher = os.path.join(os.path.dirname(bench.vramscope), "softgpu-run")
-    arguments = (bench.pick(6, 4), bench.pick(100, 50))
-    commands = {"plain": Command((launcher, "-m", CARD, "--", python, LOOP, *arguments)),
-                "with stacks": bench.recorded(python, LOOP, *arguments,
-                                              options=[f"--softgpu={CARD}"])}
-    for command in commands.values():
-        command.env["PYTHONHASHSEED"] = "0"  # the same work in each process
-    results = measure(commands, bench.pick(9, 1))
-    nr_events = count_events(bench, results["with stacks"][-1].number("steps"))
-    plain = best(results["plain"], lambda result: result.number("loop"))
-    names = {"loop": "time", "thread": "CPU time of its thread", "cpu": "CPU time of all threads"}
-    added = {what: compare_pairs(results, what, nr_events) for what in names}
+    rows, told = [], []
+    for mode, text in MODES.items():
+        results, nr_events = measure_mode(bench, python, launcher, mode)
+        plain = best(results["plain"], lambda result: result.number("loop"))
+        for what, name in NAMES.items():
+            least, middle, pairs, low, high = compare(results, what, nr_events)
+            rows.append((text, f"{nr_events:,.0f}", f"{plain / 1e6:.2f}", name, f"{least:.0f}",
+                         f"{middle:.0f}", f"{pairs:.0f}", f"{low:.0f} to {high:.0f}"))
+            if what == "loop":
+                told.append(f"{text}: {least / 1000:.2f} us (medians {middle / 1000:.2f} us)")
     return Part(
-        lines=[f"{nr_events:,.0f} events a step, in {plain / 1e6:.2f} ms without us. "
-               f"{len(results['plain'])} processes of each, in turns. ns added to an event:", "",
-               *table(("", "best less best", "median of pairs", "of them"),
-                      [(names[what], f"{row[0]:.0f}", f"{row[1]:.0f}", f"{row[2]:.0f} to {row[3]:.0f}")
-                       for what, row in added.items()])],
+        lines=[f"ns added to an event, {bench.pick(9, 1)} processes of each, in turns:", "",
+               *table(("step", "events", "ms without us", "", "best less best",
+                       "median less median", "median of pairs", "of them"), rows)],
         targets=[Target("added time per event of TensorFlow's BFC allocator, with stacks", "1 us",
-                        f"{added['loop'][0] / 1000:.2f} us ({added['thread'][0] / 1000:.2f} us of "
-                        f"CPU time); median of pairs {added['loop'][1] / 1000:.2f} us "
-                        f"({added['thread'][1] / 1000:.2f} us)")],
+                        "; ".join(told))],
         versions={"tensorflow": os.path.basename(folder).removeprefix("tensorflow-")})

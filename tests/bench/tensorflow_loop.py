@@ -1,8 +1,9 @@
 """A loop whose kernels cost nothing, run by real TensorFlow on softgpu; it times itself.
 
-usage: tensorflow_loop.py ROUNDS STEPS
+usage: tensorflow_loop.py eager|graph ROUNDS STEPS
 
-Eager operations with a tape, so that every chunk has the lines of Python behind it. Prints of a step, in ns,
+eager: operations with a tape, one call from Python each, so that every chunk has lines of Python of its own behind it.
+graph: the same step as a tf.function, which is one call; its operations run on TensorFlow's threads. Prints of a step, in ns,
 without those of the first round, which warms up: "loop", its time; "thread", processor time of the thread
 that takes it, each the middle of the fastest tenth of all steps; "cpu", processor time of the whole process,
 of the best round. And "steps", how many there were in all.
@@ -31,7 +32,8 @@ def middle_of_fastest(values):
 
 
 def main():
-    nr_rounds, nr_steps = int(sys.argv[1]), int(sys.argv[2])
+    step = tf.function(train_step) if sys.argv[1] == "graph" else train_step
+    nr_rounds, nr_steps = int(sys.argv[2]), int(sys.argv[3])
     walls, threads, rounds = [], [], []
     gc.disable()  # it comes when it comes
     with tf.device("/GPU:0"):
@@ -40,7 +42,7 @@ def main():
             process = time.process_time_ns()
             for _ in range(nr_steps):
                 wall, thread = time.perf_counter_ns(), time.thread_time_ns()
-                train_step(layers)
+                step(layers)
                 threads.append(time.thread_time_ns() - thread)
                 walls.append(time.perf_counter_ns() - wall)
             rounds.append((time.process_time_ns() - process) // nr_steps)
