@@ -206,8 +206,11 @@ static void add_slack(struct vs_address_map *map)
 	}
 }
 
-/* Entries are by address: a page that two segments share is counted with the first. */
-static void add_page_slack(struct vs_address_map *map)
+/*
+ * Rest of the pages that segments lie in which were there at that time. Entries are by address: a
+ * page that two segments share is counted with the first.
+ */
+static uint64_t get_page_slack(const struct vs_address_map *map, uint64_t time_ns)
 {
 	uint64_t nr_pages = 0, bytes = 0, done = 0, first, end;
 	size_t i;
@@ -216,7 +219,7 @@ static void add_page_slack(struct vs_address_map *map)
 		const struct vs_item *item = map->entries[i].item;
 
 		if (map->entries[i].type != VS_ADDRESS_SEGMENT || item->kind != VS_MEMORY_DEVICE ||
-		    !item->range.size)
+		    !item->range.size || item->birth_ns > time_ns)
 			continue;
 		bytes += item->range.size;
 		first = item->range.base / PAGE;
@@ -227,7 +230,7 @@ static void add_page_slack(struct vs_address_map *map)
 			nr_pages += end - first;
 		done = end > done ? end : done;
 	}
-	map->page_slack = nr_pages * PAGE > bytes ? nr_pages * PAGE - bytes : 0;
+	return nr_pages * PAGE > bytes ? nr_pages * PAGE - bytes : 0;
 }
 
 int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *replay,
@@ -258,7 +261,9 @@ int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *repl
 		return err;
 	}
 	add_slack(map);
-	add_page_slack(map);
+	map->page_slack = get_page_slack(map, UINT64_MAX);
+	if (device->memory.is_known)
+		map->sampled_page_slack = get_page_slack(map, device->memory.time_ns);
 	map->reserved_bytes = vs_replay_get_reserved(device);
 	map->live_bytes = device->live_bytes;
 	known = map->live_bytes + map->hole_bytes;

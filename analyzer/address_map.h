@@ -61,6 +61,7 @@ struct vs_address_map {
 	uint64_t slack_bytes;   /* part of live: in blocks, beyond what was asked for */
 	uint64_t unasked_bytes; /* part of live: in blocks whose pool does not say what was asked */
 	uint64_t page_slack;    /* beside reserved: rest of the pages that segments lie in */
+	uint64_t sampled_page_slack; /* the same of those that NVML's last sample had in it */
 };
 
 VS_MUST_CHECK int vs_address_map_init(struct vs_address_map *map, const struct vs_replay *replay,

@@ -47,6 +47,18 @@ uint64_t vs_memory_sample_get_outside(const struct vs_memory_sample *sample, uin
 	return subtract(subtract(info->used_size, hidden), sample->booked_bytes);
 }
 
+bool vs_memory_sample_has_room(const struct vs_memory_sample *sample, uint64_t rounded_bytes)
+{
+	uint64_t beyond;
+
+	if (!vs_memory_sample_has_own(sample))
+		return true;
+	beyond = sample->own.own_size - sample->booked_bytes;
+	if (sample->own.flags & VS_MEMORY_OWN_CONTEXT)
+		beyond = subtract(beyond, sample->own.context_size);
+	return rounded_bytes <= beyond;
+}
+
 /* What is ours beyond the books and what the driver rounded. False: not known. */
 static bool get_context(const struct vs_memory_sample *sample, uint64_t rounded, uint64_t *bytes)
 {
@@ -61,14 +73,15 @@ static bool get_context(const struct vs_memory_sample *sample, uint64_t rounded,
 
 void vs_memory_sample_split(const struct vs_memory_sample *sample,
 			    const struct vs_memory_sample *after, uint64_t outside_bytes,
-			    uint64_t rounded_bytes, struct vs_memory_split *split)
+			    const struct vs_memory_rounding *rounding,
+			    struct vs_memory_split *split)
 {
 	const struct vs_memory_sample *list = after && after->is_known ? after : sample;
 	uint64_t rest, context;
 
 	memset(split, 0, sizeof(*split));
-	if (!get_context(sample, rounded_bytes, &context) &&
-	    !get_context(list, rounded_bytes, &context))
+	if (!get_context(sample, rounding->sampled_bytes, &context) &&
+	    !get_context(list, rounding->bytes, &context))
 		return;
 	split->is_known = true;
 	split->context_bytes = context < outside_bytes ? context : outside_bytes;

@@ -52,12 +52,25 @@ struct vs_memory_split {
 };
 
 /*
+ * Whether the driver can have rounded up what was booked by so much when the sample was taken: with
+ * it, what we hold must have room for what the context took when it was created. True if nobody
+ * knows.
+ */
+bool vs_memory_sample_has_room(const struct vs_memory_sample *sample, uint64_t rounded_bytes);
+
+/* What the driver rounds up of what is booked, which is no part of what is split. */
+struct vs_memory_rounding {
+	uint64_t sampled_bytes; /* when the sample was taken */
+	uint64_t bytes;         /* at the instant itself, and so in the sample right after it */
+};
+
+/*
  * Splits outside_bytes. sample: the latest before, for what is ours; after: one that was taken
- * right after, for what others hold; NULL or not known: sample, too. rounded_bytes: what the driver
- * rounded up of what was booked, which is not in outside_bytes.
+ * right after, for what others hold; NULL or not known: sample, too.
  */
 void vs_memory_sample_split(const struct vs_memory_sample *sample,
 			    const struct vs_memory_sample *after, uint64_t outside_bytes,
-			    uint64_t rounded_bytes, struct vs_memory_split *split);
+			    const struct vs_memory_rounding *rounding,
+			    struct vs_memory_split *split);
 
 #endif

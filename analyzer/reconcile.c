@@ -2,16 +2,33 @@
 
 #include <string.h>
 
-/* Bytes that are outside our books and not free; false: not known. At most `rest`. */
+/* What the driver rounds up, if its pages are what they are taken for; else nothing. */
+static struct vs_memory_rounding get_rounding(const struct vs_address_map *map)
+{
+	const struct vs_memory_sample *sample = &map->device->memory;
+
+	/* That many pages cannot have been there: then they are not of this size. */
+	if (sample->is_known &&
+	    (!vs_memory_sample_has_room(sample, map->sampled_page_slack) ||
+	     map->sampled_page_slack >
+		     vs_memory_sample_get_outside(sample, map->device->total_size)))
+		return (struct vs_memory_rounding){0};
+	return (struct vs_memory_rounding){.sampled_bytes = map->sampled_page_slack,
+					   .bytes = map->page_slack};
+}
+
+/* Bytes that are outside our books, rounding in them, and not free; false: not known. */
 static bool get_outside(const struct vs_address_map *map, uint64_t rest, uint64_t free_size,
-			uint64_t total_size, uint64_t *outside)
+			uint64_t total_size, const struct vs_memory_rounding *rounding,
+			uint64_t *outside)
 {
 	const struct vs_memory_sample *sample = &map->device->memory;
 
 	if (total_size)
 		*outside = rest > free_size ? rest - free_size : 0;
 	else if (sample->is_known)
-		*outside = vs_memory_sample_get_outside(sample, map->device->total_size);
+		*outside = vs_memory_sample_get_outside(sample, map->device->total_size) -
+			   rounding->sampled_bytes + rounding->bytes;
 	else
 		return false;
 	*outside = *outside < rest ? *outside : rest;
@@ -22,6 +39,7 @@ void vs_reconcile_find(struct vs_reconcile *where, const struct vs_address_map *
 		       const struct vs_memory_sample *after, uint64_t free_size,
 		       uint64_t total_size)
 {
+	struct vs_memory_rounding rounding = get_rounding(map);
 	uint64_t rest;
 
 	memset(where, 0, sizeof(*where));
@@ -39,17 +57,18 @@ void vs_reconcile_find(struct vs_reconcile *where, const struct vs_address_map *
 		return;
 	}
 	rest = where->total_bytes - map->reserved_bytes;
-	where->is_free_known = get_outside(map, rest, free_size, total_size, &where->outside_bytes);
+	where->is_free_known =
+		get_outside(map, rest, free_size, total_size, &rounding, &where->outside_bytes);
 	if (!where->is_free_known) {
 		where->not_seen_bytes = rest;
 		return;
 	}
 	where->not_taken_bytes = rest - where->outside_bytes;
-	/* That many pages cannot be there: then they are not of this size. */
-	if (map->page_slack <= where->outside_bytes)
-		where->driver_rounding = map->page_slack;
+	if (rounding.bytes > where->outside_bytes)
+		rounding = (struct vs_memory_rounding){0};
+	where->driver_rounding = rounding.bytes;
 	where->rounding_bytes += where->driver_rounding;
 	where->outside_bytes -= where->driver_rounding;
-	vs_memory_sample_split(&map->device->memory, after, where->outside_bytes,
-			       where->driver_rounding, &where->outside);
+	vs_memory_sample_split(&map->device->memory, after, where->outside_bytes, &rounding,
+			       &where->outside);
 }

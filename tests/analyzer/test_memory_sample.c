@@ -2,6 +2,8 @@
 
 #include "script.h"
 
+static const struct vs_memory_rounding no_rounding;
+
 /* NVML on a device of 1000: 100 are the driver's own, ours are 300, others' 200. */
 static struct vs_memory_own make_own(void)
 {
@@ -75,17 +77,17 @@ static void test_a_list_with_us_in_it_tells_context_and_others(void **state)
 	struct vs_memory_split split;
 
 	(void)state;
-	vs_memory_sample_split(&sample, NULL, 270, 0, &split);
+	vs_memory_sample_split(&sample, NULL, 270, &no_rounding, &split);
 	assert_true(split.is_known && split.has_list);
 	assert_int_equal(split.context_bytes, 50);
 	assert_int_equal(split.others_bytes, 200);
 	assert_int_equal(split.unexplained_bytes, 20);
 	/* Less than both: never more than there is. */
-	vs_memory_sample_split(&sample, NULL, 60, 0, &split);
+	vs_memory_sample_split(&sample, NULL, 60, &no_rounding, &split);
 	assert_int_equal(split.context_bytes, 50);
 	assert_int_equal(split.others_bytes, 10);
 	assert_int_equal(split.unexplained_bytes, 0);
-	vs_memory_sample_split(&sample, NULL, 40, 0, &split);
+	vs_memory_sample_split(&sample, NULL, 40, &no_rounding, &split);
 	assert_int_equal(split.context_bytes, 40);
 	assert_int_equal(split.others_bytes, 0);
 }
@@ -100,14 +102,14 @@ static void test_without_us_in_the_list_the_holder_is_unknown(void **state)
 	own.flags = VS_MEMORY_OWN_CONTEXT;
 	own.context_size = 60;
 	sample = make_sample(own, 250);
-	vs_memory_sample_split(&sample, NULL, 250, 0, &split);
+	vs_memory_sample_split(&sample, NULL, 250, &no_rounding, &split);
 	assert_true(split.is_known);
 	assert_false(split.has_list);
 	assert_int_equal(split.context_bytes, 60);
 	assert_int_equal(split.others_bytes, 190);
 	assert_int_equal(split.unexplained_bytes, 0);
 	sample.own.flags = 0;
-	vs_memory_sample_split(&sample, NULL, 250, 0, &split);
+	vs_memory_sample_split(&sample, NULL, 250, &no_rounding, &split);
 	assert_false(split.is_known);
 	assert_int_equal(split.context_bytes + split.others_bytes + split.unexplained_bytes, 0);
 }
@@ -120,7 +122,7 @@ static void test_one_that_holds_less_than_we_booked_is_not_us(void **state)
 
 	(void)state;
 	assert_false(vs_memory_sample_has_own(&sample));
-	vs_memory_sample_split(&sample, NULL, 250, 0, &split);
+	vs_memory_sample_split(&sample, NULL, 250, &no_rounding, &split);
 	assert_false(split.is_known);
 	sample.booked_bytes = 300;
 	assert_true(vs_memory_sample_has_own(&sample));
@@ -137,7 +139,7 @@ static void test_the_sample_of_the_failure_says_who_holds_what(void **state)
 	own.own_size = 100; /* it freed its cache after the failure */
 	own.others_size = 400;
 	after = make_sample(own, 250);
-	vs_memory_sample_split(&sample, &after, 480, 0, &split);
+	vs_memory_sample_split(&sample, &after, 480, &no_rounding, &split);
 	assert_true(split.has_list);
 	assert_int_equal(split.context_bytes, 50);
 	assert_int_equal(split.others_bytes, 400);
@@ -145,7 +147,7 @@ static void test_the_sample_of_the_failure_says_who_holds_what(void **state)
 	/* Nothing was known before: the books are those of the failure. */
 	after.own.own_size = 290;
 	sample.is_known = false;
-	vs_memory_sample_split(&sample, &after, 480, 0, &split);
+	vs_memory_sample_split(&sample, &after, 480, &no_rounding, &split);
 	assert_int_equal(split.context_bytes, 40);
 }
 

@@ -211,6 +211,61 @@ static void test_context_is_without_what_the_driver_rounds(void **state)
 	assert_int_equal(add_up(&where), GIB);
 }
 
+/* NVML's list has us with `own` bytes, and nobody else; the context took `context` of them. */
+static void sample_us(struct script *script, uint64_t own, uint64_t context)
+{
+	struct vs_memory_own ours = {.flags = VS_MEMORY_OWN_LISTED | VS_MEMORY_OWN_CONTEXT,
+				     .own_size = own,
+				     .context_size = context};
+
+	script_add(script, (struct vs_record){.type = VS_RECORD_MEMORY_INFO,
+					      .memory_info = {.total_size = GIB,
+							      .free_size = GIB - own,
+							      .used_size = own}});
+	script_add(script, (struct vs_record){.type = VS_RECORD_MEMORY_OWN, .memory_own = ours});
+}
+
+/* A program that is over before the next sample: none of what it took is in the only one. */
+static void test_pages_that_came_after_the_sample_are_not_taken_off_it(void **state)
+{
+	uint64_t slack = 1 * MIB + 1536 * KIB, taken = 3 * MIB + 512 * KIB;
+	struct vs_reconcile where;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	script_device(&script, 0, GIB);
+	sample_us(&script, 100 * MIB, 100 * MIB);
+	script_alloc(&script, VS_MEMORY_DEVICE, BASE, 3 * MIB);
+	script_alloc(&script, VS_MEMORY_DEVICE, 2 * BASE, 512 * KIB);
+	where = find(&script, 0, 0);
+	assert_int_equal(where.rounding_bytes, slack);
+	assert_int_equal(where.outside.context_bytes, 100 * MIB);
+	assert_int_equal(where.outside.unexplained_bytes, 0);
+	assert_int_equal(where.not_taken_bytes, GIB - taken - slack - 100 * MIB);
+	assert_int_equal(add_up(&where), GIB);
+}
+
+static void test_pages_that_have_no_room_beside_the_context_are_of_another_size(void **state)
+{
+	uint64_t slack = 3 * MIB + 512 * KIB, taken = 6 * MIB + 512 * KIB;
+	struct vs_reconcile where;
+	struct script script;
+
+	(void)state;
+	make_pages(&script);
+	sample_us(&script, taken + slack + 100 * MIB, 100 * MIB);
+	where = find(&script, 0, 0);
+	assert_int_equal(where.rounding_bytes, slack);
+	assert_int_equal(where.outside.context_bytes, 100 * MIB);
+	make_pages(&script);
+	sample_us(&script, taken + slack + 100 * MIB - 1, 100 * MIB);
+	where = find(&script, 0, 0);
+	assert_int_equal(where.rounding_bytes, 0);
+	assert_int_equal(where.outside.context_bytes, slack + 100 * MIB - 1);
+	assert_int_equal(add_up(&where), GIB);
+}
+
 /* Whatever happened, and whatever the driver says is free. */
 static void test_random_devices_add_up(void **state)
 {
@@ -264,6 +319,9 @@ int main(void)
 		cmocka_unit_test(test_rounding_that_nobody_tells_is_part_of_live),
 		cmocka_unit_test(test_rest_of_the_drivers_pages_is_rounding),
 		cmocka_unit_test(test_context_is_without_what_the_driver_rounds),
+		cmocka_unit_test(test_pages_that_came_after_the_sample_are_not_taken_off_it),
+		cmocka_unit_test(
+			test_pages_that_have_no_room_beside_the_context_are_of_another_size),
 		cmocka_unit_test(test_random_devices_add_up),
 	};
 
