@@ -13,15 +13,22 @@
 
 #include "command.h"
 #include "fold.h"
+#include "info.h"
 #include "reader.h"
 #include "replay.h"
 #include "run_environment.h"
+#include "run_left.h"
 
 /* Traces that are named one by one; of more, only the largest. */
 #define MAX_NAMED 8
 
-/* Above this size events are not counted: that would make the user wait. */
-#define MAX_COUNTED (32u << 20)
+/*
+ * A trace without an END block (it is still being written) whose headers say nothing: above this
+ * size its events are not counted, because that would make the user wait.
+ */
+#define MAX_READ (32u << 20)
+
+#define INDEX_NAME "traces" /* in a folder of ours */
 
 /*
  * From here on the headers of the blocks are believed, which count the few events that tell of
@@ -40,6 +47,7 @@ struct list {
 	struct trace *traces;
 	size_t nr_traces;
 	size_t capacity;
+	bool has_refused; /* a recorder could not make its trace, and has said so */
 };
 
 /* Our number and the time: no other run has both. */
@@ -58,33 +66,52 @@ static void name_run(void)
 	setenv("VRAMSCOPE_RUN", name, 1);
 }
 
+/* A folder of its own: a process that outlives us finds no place to make the file again. */
+static bool make_index(char index[PATH_MAX])
+{
+	const char *parent = getenv("TMPDIR");
+	char folder[PATH_MAX];
+	int fd;
+
+	if (vs_run_environment_get_absolute(folder, parent && *parent ? parent : "/tmp") ||
+	    strlen(folder) + sizeof("/vramscope.XXXXXX/" INDEX_NAME) > PATH_MAX)
+		return false;
+	strcat(folder, "/vramscope.XXXXXX");
+	if (!mkdtemp(folder))
+		return false;
+	strcat(strcpy(index, folder), "/" INDEX_NAME);
+	fd = open(index, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		rmdir(folder);
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
 void vs_run_traces_open(struct vs_run_traces *traces)
 {
-	const char *folder = getenv("TMPDIR"), *outer = getenv("VRAMSCOPE_INDEX");
-	char path[PATH_MAX];
-	int fd;
+	const char *outer = getenv("VRAMSCOPE_INDEX");
 
 	name_run();
 	snprintf(traces->outer, sizeof(traces->outer), "%s", outer ? outer : "");
-	traces->index[0] = '\0';
-	if (vs_run_environment_get_absolute(path, folder && *folder ? folder : "/tmp") ||
-	    snprintf(traces->index, sizeof(traces->index), "%s/vramscope.XXXXXX", path) >=
-		    (int)sizeof(traces->index) ||
-	    (fd = mkostemp(traces->index, O_CLOEXEC)) < 0) {
+	if (!make_index(traces->index)) {
 		traces->index[0] = '\0';
 		/* That of another run would get our traces. */
 		unsetenv("VRAMSCOPE_INDEX");
 		return;
 	}
-	close(fd);
 	if (vs_run_environment_set("VRAMSCOPE_INDEX", traces->index))
 		vs_run_traces_close(traces);
 }
 
 void vs_run_traces_close(struct vs_run_traces *traces)
 {
-	if (traces->index[0])
+	if (traces->index[0]) {
 		unlink(traces->index);
+		*strrchr(traces->index, '/') = '\0';
+		rmdir(traces->index);
+	}
 	traces->index[0] = '\0';
 }
 
@@ -130,7 +157,9 @@ static int read_index(struct list *list, const char *index)
 	while (!err && (size = getline(&line, &capacity, file)) > 0) {
 		if (line[size - 1] == '\n')
 			line[size - 1] = '\0';
-		if (!add_trace(list, line))
+		if (line[0] == VS_INFO_INDEX_REFUSED)
+			list->has_refused = true;
+		else if (!add_trace(list, line))
 			err = -VS_ERR_NO_MEMORY;
 	}
 	free(line);
@@ -161,24 +190,25 @@ static void free_list(struct list *list)
 	free(list->traces);
 }
 
-static uint64_t count_events(const char *path)
+/* False: that would take long. */
+static bool count_events(const struct trace *trace, uint64_t *nr_events)
 {
 	struct vs_reader_survey survey;
 	struct vs_reader *reader;
 	struct vs_record record;
-	uint64_t nr_events = 0;
+	bool has_survey;
 	int got;
 
-	if (vs_reader_open(&reader, path))
-		return 0;
-	if (vs_reader_survey(reader, &survey) == 1 && survey.nr_events >= MANY_EVENTS) {
-		vs_reader_close(reader);
-		return survey.nr_events;
-	}
-	while ((got = vs_reader_next(reader, &record)) > 0)
-		nr_events += vs_replay_is_event(&record);
+	if (vs_reader_open(&reader, trace->path))
+		return true;
+	has_survey = vs_reader_survey(reader, &survey) == 1;
+	if (has_survey && survey.nr_events >= MANY_EVENTS)
+		*nr_events += survey.nr_events;
+	else if (has_survey || trace->size <= MAX_READ)
+		while ((got = vs_reader_next(reader, &record)) > 0)
+			*nr_events += vs_replay_is_event(&record);
 	vs_reader_close(reader);
-	return nr_events;
+	return has_survey || trace->size <= MAX_READ;
 }
 
 /* 48210 as "48 210". */
@@ -222,17 +252,18 @@ static void put_name(FILE *out, const char *path)
 static void put_amount(FILE *out, const struct list *list)
 {
 	uint64_t size = 0, nr_events = 0;
+	bool is_counted = true;
 	char number[32];
 	size_t i;
 
-	for (i = 0; i < list->nr_traces; i++)
+	for (i = 0; i < list->nr_traces; i++) {
 		size += list->traces[i].size;
-	if (size > MAX_COUNTED) {
+		is_counted = is_counted && count_events(&list->traces[i], &nr_events);
+	}
+	if (!is_counted) {
 		fprintf(out, "%llu MiB", (unsigned long long)(size >> 20));
 		return;
 	}
-	for (i = 0; i < list->nr_traces; i++)
-		nr_events += count_events(list->traces[i].path);
 	put_grouped(number, nr_events);
 	fprintf(out, "%s event%s", number, nr_events == 1 ? "" : "s");
 }
@@ -269,6 +300,8 @@ static void put_traces(FILE *out, const struct list *list)
 		fprintf(out, "%zu traces", list->nr_traces);
 	if (nr_running)
 		fprintf(out, " (%zu still being written)", nr_running);
+	if (list->has_refused)
+		fputs(" (not all could be made)", out);
 	fputs("; next: vramscope report", out);
 	if (list->nr_traces > MAX_NAMED) {
 		fputc(' ', out);
@@ -280,6 +313,23 @@ static void put_traces(FILE *out, const struct list *list)
 		fputc(' ', out);
 		put_name(out, list->traces[i].path);
 	}
+}
+
+/* Why there is no trace at all. */
+static void tell_none(const struct vs_run_traces *traces, const struct list *list, bool is_recorded)
+{
+	uint32_t nr_left = vs_run_left_count(traces->index);
+
+	if (list->has_refused)
+		vs_command_note(NULL, "nothing was recorded: no trace could be made");
+	else if (nr_left)
+		vs_command_note(NULL,
+				"no CUDA call was seen so far; %u process%s of the command still "
+				"run%s, and will have a trace with the first one",
+				nr_left, nr_left == 1 ? "" : "es", nr_left == 1 ? "s" : "");
+	else
+		vs_command_note(NULL, is_recorded ? "no CUDA call was seen, so nothing was recorded"
+						  : "nothing was recorded");
 }
 
 /* Where that fails, the pair of files stays, and every reader takes both. */
@@ -298,7 +348,7 @@ static void fold_traces(struct list *list)
 
 void vs_run_traces_tell(const struct vs_run_traces *traces, bool is_recorded)
 {
-	struct list list = {NULL, 0, 0};
+	struct list list = {NULL, 0, 0, false};
 	char *text = NULL;
 	size_t size;
 	FILE *out;
@@ -314,8 +364,7 @@ void vs_run_traces_tell(const struct vs_run_traces *traces, bool is_recorded)
 	if (err || !out) {
 		vs_command_fail(traces->index, err ? err : -VS_ERR_NO_MEMORY);
 	} else if (!list.nr_traces) {
-		vs_command_note(NULL, is_recorded ? "no CUDA call was seen, so nothing was recorded"
-						  : "nothing was recorded");
+		tell_none(traces, &list, is_recorded);
 	} else {
 		fold_traces(&list);
 		put_traces(out, &list);
@@ -331,7 +380,7 @@ void vs_run_traces_tell(const struct vs_run_traces *traces, bool is_recorded)
 
 char **vs_run_traces_get_paths(const struct vs_run_traces *traces)
 {
-	struct list list = {NULL, 0, 0};
+	struct list list = {NULL, 0, 0, false};
 	char **paths = NULL;
 	size_t i;
 

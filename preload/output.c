@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "compose.h"
+#include "info.h"
 
 #define NR_TRIES 10000u
 
@@ -149,9 +150,11 @@ int vs_output_open(const struct vs_settings *settings, char path[PATH_MAX], int 
 	return -VS_ERR_IO;
 }
 
-void vs_output_add_to_index(const struct vs_settings *settings, const char *path)
+/* prefix: one character, or none. */
+static void add_line(const struct vs_settings *settings, const char *prefix, const char *path)
 {
-	struct iovec line[2] = {
+	struct iovec line[3] = {
+		{.iov_base = (void *)(uintptr_t)prefix, .iov_len = strlen(prefix)},
 		{.iov_base = (void *)(uintptr_t)path, .iov_len = strlen(path)},
 		{.iov_base = "\n", .iov_len = 1},
 	};
@@ -164,7 +167,17 @@ void vs_output_add_to_index(const struct vs_settings *settings, const char *path
 	if (fd < 0)
 		return;
 	/* One call: lines of several processes do not mix. */
-	written = writev(fd, line, 2);
+	written = writev(fd, line, 3);
 	(void)written;
 	close(fd);
+}
+
+void vs_output_add_to_index(const struct vs_settings *settings, const char *path)
+{
+	add_line(settings, "", path);
+}
+
+void vs_output_add_refused(const struct vs_settings *settings, const char *path)
+{
+	add_line(settings, (char[]){VS_INFO_INDEX_REFUSED, '\0'}, path);
 }

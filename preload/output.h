@@ -32,4 +32,7 @@ VS_MUST_CHECK int vs_output_expand(const struct vs_settings *settings, char path
 /* Adds the path as a line to the index, if one is wanted. Failing to is nobody's concern. */
 void vs_output_add_to_index(const struct vs_settings *settings, const char *path);
 
+/* The same with VS_INFO_INDEX_REFUSED before it: there is no such trace, but there should be. */
+void vs_output_add_refused(const struct vs_settings *settings, const char *path);
+
 #endif

@@ -251,9 +251,13 @@ static int write_info(const struct vs_session_plan *plan, const struct vs_live_l
 	return err ? err : vs_writer_flush(session.writer);
 }
 
-static void say_cannot(const char *what, const char *path, int error)
+/* Here and to who started us: without a trace it would look as if there had been nothing to record.
+ */
+static void say_cannot(const struct vs_session_plan *plan, const char *what, const char *path,
+		       int error)
 {
 	vs_message_post("nothing is recorded: ", what, " ", path, ": ", error_text(error), NULL);
+	vs_output_add_refused(plan->settings, session.path);
 }
 
 /* Header and INFO, so that the log is believed from its first record on. */
@@ -295,7 +299,7 @@ int vs_session_open(const struct vs_session_plan *plan)
 	session.start = plan->start;
 	err = vs_output_open(plan->settings, session.path, &fd);
 	if (err) {
-		say_cannot("cannot make the trace", session.path, errno);
+		say_cannot(plan, "cannot make the trace", session.path, errno);
 		return err;
 	}
 	remember_file(fd);
@@ -304,13 +308,13 @@ int vs_session_open(const struct vs_session_plan *plan)
 	err = make_log(&facts, &is_elsewhere);
 	if (err) {
 		saved = errno;
-		say_cannot("cannot make the log", session.log_path, saved);
+		say_cannot(plan, "cannot make the log", session.log_path, saved);
 		close(fd);
 		goto remove_trace;
 	}
 	err = write_head(plan, &facts, is_elsewhere, fd);
 	if (err) {
-		say_cannot("cannot write the trace", session.path, errno);
+		say_cannot(plan, "cannot write the trace", session.path, errno);
 		goto remove_log;
 	}
 	session.flushed_ns = vs_clock_now_ns();

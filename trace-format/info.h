@@ -28,6 +28,10 @@
 /* Which allocator the launcher chose for JAX: the program did not do what it does without. */
 #define VS_INFO_JAX_ALLOCATOR VS_INFO_ENV_PREFIX "VRAMSCOPE_JAX_ALLOCATOR"
 
+/* Not of the INFO block: what a line of VRAMSCOPE_INDEX begins with whose trace could not be made.
+ */
+#define VS_INFO_INDEX_REFUSED '!'
+
 /*
  * The command's arguments in one value, so that any bytes survive: each is followed by a newline; a
  * newline inside is written \n, a backslash \\. Appends one argument at `out`, terminates, and

@@ -185,6 +185,14 @@ test_nothing_is_left_behind() {
 	expect_out trace.vscope
 }
 
+# A daemon has its trace when it first uses CUDA, and makes no index again that nobody removes.
+test_a_process_that_goes_on_is_told() {
+	run sh -c 'sleep 60 >/dev/null 2>&1 & echo $! >daemon'
+	kill "$(<daemon)"
+	expect_err "vramscope: no CUDA call was seen so far; 1 process of the command still runs, and will have a trace with the first one"
+	expect_status 0
+}
+
 test_without_temporary_folder_the_command_runs() {
 	STUB_ALLOCS=1 TMPDIR=/proc run -o trace.vscope echo ran
 	expect_out ran

@@ -89,6 +89,19 @@ static void test_the_index_is_there_until_it_is_closed(void **state)
 	vs_run_traces_close(&traces);
 }
 
+/* A process that outlives the run must not make the file again, which nobody would remove. */
+static void test_an_index_that_is_closed_cannot_be_made_again(void **state)
+{
+	char index[PATH_MAX];
+
+	(void)state;
+	strcpy(index, traces.index);
+	vs_run_traces_close(&traces);
+	assert_null(fopen(index, "a"));
+	*strrchr(index, '/') = '\0';
+	assert_int_equal(access(index, F_OK), -1);
+}
+
 static void test_without_a_folder_for_it_nothing_is_known(void **state)
 {
 	static const char *const folders[] = {"/proc", "/no/such/folder"};
@@ -183,6 +196,30 @@ static void test_without_any_trace_the_line_says_so(void **state)
 	assert_string_equal(vs_capture_end(), "vramscope: nothing was recorded\n");
 }
 
+/* A recorder that cannot make its trace says so itself; then CUDA was used. */
+static void refuse(const char *path)
+{
+	FILE *index = fopen(getenv("VRAMSCOPE_INDEX"), "a");
+
+	assert_non_null(index);
+	fprintf(index, "!%s\n", path);
+	fclose(index);
+}
+
+static void test_a_trace_that_could_not_be_made_is_no_lack_of_events(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	/* One of another run has the name, and stays. */
+	vs_scratch_write_text("of another run", "text");
+	snprintf(path, sizeof(path), "%.4000s/here/of another run", vs_scratch_path());
+	refuse(path);
+	expect_told("nothing was recorded: no trace could be made");
+	record("mine", 1);
+	expect_told("1 event in mine (not all could be made); next: vramscope report mine");
+}
+
 static void test_a_trace_and_its_events_are_named(void **state)
 {
 	(void)state;
@@ -267,11 +304,24 @@ static void test_many_events_are_not_read(void **state)
 	expect_told("200 000 events in trace; next: vramscope report trace");
 }
 
-/* Nobody waits for the counting of a trace of gigabytes. */
-static void test_of_a_large_trace_the_size_is_told(void **state)
+/* The headers of its blocks are all that is read of it. */
+static void test_of_a_large_trace_the_events_are_told(void **state)
 {
 	(void)state;
+	record("trace", 200000);
+	/* Behind its end. */
+	assert_int_equal(truncate("trace", 70l << 20), 0);
+	expect_told("200 000 events in trace; next: vramscope report trace");
+}
+
+/* One without an end has to be read to be counted, and nobody waits for that. */
+static void test_of_a_large_trace_without_an_end_the_size_is_told(void **state)
+{
+	const struct vs_trace_maker_plan plan = {.nr_allocs = 1, .is_cut = true};
+
+	(void)state;
 	record("trace", 1);
+	assert_int_equal(vs_trace_maker_create("trace", &plan), 0);
 	assert_int_equal(truncate("trace", 70l << 20), 0);
 	expect_told("70 MiB in trace; next: vramscope report trace");
 }
@@ -281,12 +331,14 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_index_is_there_until_it_is_closed),
+		TEST(test_an_index_that_is_closed_cannot_be_made_again),
 		TEST(test_without_a_folder_for_it_nothing_is_known),
 		TEST(test_an_index_that_was_removed_is_an_error),
 		TEST(test_each_run_has_a_name_but_the_users_stays),
 		TEST(test_the_run_around_us_gets_our_traces),
 		TEST(test_a_run_around_us_that_has_ended_gets_nothing),
 		TEST(test_without_any_trace_the_line_says_so),
+		TEST(test_a_trace_that_could_not_be_made_is_no_lack_of_events),
 		TEST(test_a_trace_and_its_events_are_named),
 		TEST(test_names_twice_and_traces_that_are_gone_do_not_count),
 		TEST(test_a_trace_that_cannot_be_read_is_named_all_the_same),
@@ -294,7 +346,8 @@ int main(void)
 		TEST(test_paths_begin_here_only_if_they_are_here),
 		TEST(test_of_many_traces_the_largest_is_named),
 		TEST(test_many_events_are_not_read),
-		TEST(test_of_a_large_trace_the_size_is_told),
+		TEST(test_of_a_large_trace_the_events_are_told),
+		TEST(test_of_a_large_trace_without_an_end_the_size_is_told),
 	};
 
 	return cmocka_run_group_tests_name("run_traces", tests, NULL, NULL);

@@ -254,13 +254,14 @@ static void test_the_index_gets_a_line_for_each_trace(void **state)
 	snprintf(settings.index, sizeof(settings.index), "%s/index", dir);
 	vs_output_add_to_index(&settings, "/a");
 	vs_output_add_to_index(&settings, "/b c");
+	vs_output_add_refused(&settings, "/could/not/be");
 	fd = open(settings.index, O_RDONLY);
 	assert_true(fd >= 0);
 	size = read(fd, text, sizeof(text) - 1);
 	assert_true(size >= 0);
 	text[size] = '\0';
 	close(fd);
-	assert_string_equal(text, "/a\n/b c\n");
+	assert_string_equal(text, "/a\n/b c\n!/could/not/be\n");
 }
 
 int main(void)
