@@ -115,6 +115,7 @@ static int judge(struct vs_device_state *state, const struct vs_analysis *analys
 		return err;
 	}
 	state->oom = group;
+	state->nr_after = analysis->replay->last_id - state->then->last_id;
 	state->is_judged = true;
 	vs_reconcile_find(&state->where, &state->map, &state->after, failure->free_size,
 			  failure->total_size);

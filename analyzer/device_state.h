@@ -18,6 +18,7 @@ struct vs_device_state {
 	struct vs_address_map map;
 	struct vs_retained retained;        /* of the whole trace */
 	const struct vs_failure_group *oom; /* NULL: the instant is no out-of-memory */
+	uint64_t nr_after;                  /* allocations that were served after it, of all */
 	struct vs_memory_sample after;      /* the sample that the failure caused, if it is there */
 	struct vs_reconcile where;          /* the whole device is */
 	bool is_judged;                     /* there is something to explain: */

@@ -197,6 +197,7 @@ static int put_request(struct vs_story *story, const struct vs_device_state *sta
 							 group->last_oom.text)
 			       : NULL);
 	vs_json_put_number(json, "failures", group ? group->nr_ooms : 0);
+	vs_json_put_number(json, "served_after", state->nr_after);
 	if (!group) {
 		vs_json_put_null(json, "asked_by");
 		return 0;

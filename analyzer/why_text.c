@@ -359,8 +359,22 @@ static int put_who(struct vs_story *story, const struct vs_why_details *details,
 
 /* ---- The rest ------------------------------------------------------------------------------- */
 
-static int put_asker(struct vs_story *story, const struct vs_failure_group *group)
+/* A program that copes with a failure (a smaller batch) did not end with it. */
+static void put_after(struct vs_story *story, uint64_t nr_after)
 {
+	char number[VS_UNITS_MAX], text[128];
+
+	if (!nr_after)
+		return;
+	snprintf(text, sizeof(text), "%s allocation%s served after it",
+		 vs_units_put_number(number, nr_after, story->options->ascii),
+		 nr_after == 1 ? " was" : "s were");
+	put_labelled(story, "the program went on", text);
+}
+
+static int put_asker(struct vs_story *story, const struct vs_device_state *state)
+{
+	const struct vs_failure_group *group = state->oom;
 	struct vs_text_line line = {0};
 	char text[1024], time[VS_UNITS_MAX];
 	int err = vs_site_names_put(story->names, group->site, group->api, text, sizeof(text));
@@ -371,11 +385,12 @@ static int put_asker(struct vs_story *story, const struct vs_failure_group *grou
 	vs_text_fill(&line, COLUMN);
 	vs_text_add(&line, "%s", text);
 	vs_text_put(&story->style, &line);
-	if (group->nr_ooms < 2)
-		return 0;
-	vs_text_add(&line, "  %" PRIu64 " such failures from there, the first at %s",
-		    group->nr_ooms, vs_units_put_time(time, group->first_oom.at.time_ns));
-	vs_text_put(&story->style, &line);
+	if (group->nr_ooms > 1) {
+		vs_text_add(&line, "  %" PRIu64 " such failures from there, the first at %s",
+			    group->nr_ooms, vs_units_put_time(time, group->first_oom.at.time_ns));
+		vs_text_put(&story->style, &line);
+	}
+	put_after(story, state->nr_after);
 	return 0;
 }
 
@@ -453,7 +468,7 @@ int vs_why_text_put(struct vs_story *story, const struct vs_device_state *state,
 	if (!err && is_full)
 		put_runner_up(story, &details);
 	if (!err && state->oom)
-		err = put_asker(story, state->oom);
+		err = put_asker(story, state);
 	if (!err && state->oom && is_full)
 		put_words(story, state->oom);
 	vs_why_details_fini(&details);

@@ -79,6 +79,29 @@ static void test_fragmentation_names_what_is_in_the_way(void **state)
 	end(&rig);
 }
 
+/* It asked for less, and was served: the failure was not its end. */
+static void test_a_program_that_goes_on_is_told(void **state)
+{
+	struct story_rig rig;
+	const char *text;
+
+	(void)state;
+	setup(&rig);
+	script_alloc(&rig.script, VS_MEMORY_DEVICE, BASE, 600 * MIB);
+	for (uint64_t i = 0; i < 2; i++)
+		script_fail(&rig.script, (900 - 100 * i) * MIB, 300 * MIB, 1000 * MIB);
+	text = tell(&rig, true);
+	assert_non_null(strstr(text, "  2 such failures from there, the first at 2.00 us\n"));
+	assert_null(strstr(text, "went on"));
+	story_rig_close(&rig);
+	for (uint64_t i = 1; i < 4; i++)
+		script_alloc(&rig.script, VS_MEMORY_DEVICE, BASE + i * GIB, 100 * MIB);
+	assert_non_null(strstr(tell(&rig, true), "  2 such failures from there, the first at 2.00 "
+						 "us\n  the program went on      3 allocations "
+						 "were served after it\n"));
+	end(&rig);
+}
+
 static void test_report_has_the_cause_and_the_remedy_but_not_the_rest(void **state)
 {
 	struct story_rig rig;
@@ -191,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fragmentation_names_what_is_in_the_way),
+		cmocka_unit_test(test_a_program_that_goes_on_is_told),
 		cmocka_unit_test(test_report_has_the_cause_and_the_remedy_but_not_the_rest),
 		cmocka_unit_test(test_segments_to_be_emptied_are_named_where_no_hole_can_be_made),
 		cmocka_unit_test(test_retention_names_the_call_that_all_growing_sites_have),
