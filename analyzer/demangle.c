@@ -17,7 +17,7 @@ char *vs_demangle_name(const char *name)
 	/* Rust's older names look like C++ and would only keep their hash. */
 	char *text = rust_demangle(name, DMGL_RUST);
 	/* Parameters are left out: file and line tell overloads apart, in far less room. */
-	int options = DMGL_ANSI | DMGL_RET_DROP;
+	int options = DMGL_ANSI;
 
 	if (strnlen(name, DEEP_MAX + 1) <= DEEP_MAX)
 		options |= DMGL_NO_RECURSE_LIMIT;

@@ -94,21 +94,63 @@ static bool is_of_cuda(const struct vs_symbol *frame)
 	return false;
 }
 
-/* The name without its parameters: "(anonymous namespace)" and operator() are no parameters. */
+/* Signs that make an operator's name: in `operator<`, `operator->` and `operator()` they are no
+ * brackets. */
+static size_t get_operator_size(const char *at)
+{
+	static const char word[] = "operator";
+	size_t size = sizeof(word) - 1;
+
+	if (strncmp(at, word, size))
+		return 0;
+	if (!strncmp(at + size, "()", 2))
+		return size + 2;
+	return size + strspn(at + size, "<>=-");
+}
+
+/* What a qualified function name of C++ consists of. */
+struct name_parts {
+	size_t start; /* behind the type of the result, which templates have in front */
+	size_t size;  /* up to the parameters */
+};
+
+/*
+ * The name without its parameters: "(anonymous namespace)" and operator() are no parameters, and
+ * neither is what stands between brackets, as in function<void (int)> and {lambda(int)#1}.
+ */
+static struct name_parts get_name_parts(const char *function)
+{
+	struct name_parts parts = {0, 0};
+	const char *at = function;
+	bool is_operator = false;
+	int depth = 0;
+
+	while (*at) {
+		size_t skipped = get_operator_size(at);
+
+		if (skipped) {
+			at += skipped;
+			is_operator = true; /* `operator new`, `operator unsigned int` */
+			continue;
+		}
+		if (*at == '<' || *at == '{' ||
+		    (*at == '(' && (depth || at == function || !strncmp(at, "(anonymous", 10))))
+			depth++;
+		else if (*at == '(')
+			break;
+		else if (depth && (*at == '>' || *at == '}' || *at == ')'))
+			depth--;
+		else if (*at == ' ' && !depth && !is_operator)
+			parts.start = (size_t)(at - function) + 1;
+		at++;
+	}
+	parts.size = (size_t)(at - function);
+	return parts;
+}
+
 static size_t get_name_size(const char *function)
 {
-	const char *at = function;
-
-	while ((at = strchr(at, '('))) {
-		if (at == function || !strncmp(at, "(anonymous", 10)) {
-			at++;
-		} else if (at - function >= 8 && !strncmp(at - 8, "operator", 8)) {
-			at += 2;
-		} else {
-			return (size_t)(at - function);
-		}
-	}
-	return strlen(function);
+	return get_name_parts(function).size;
 }
 
 static bool ends_with(const char *text, size_t size, const char *end)
@@ -118,13 +160,41 @@ static bool ends_with(const char *text, size_t size, const char *end)
 	return size >= end_size && !strncasecmp(text + size - end_size, end, end_size);
 }
 
+static bool begins_with_any(const char *text, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (!strncmp(text, *prefixes, strlen(*prefixes)))
+			return true;
+	return false;
+}
+
+/*
+ * Functions of the standard libraries and of CUDA's templates (thrust, cub): what a vector does
+ * between who wants it to grow and the allocator is nobody's concern.
+ */
+static bool is_of_standard(const struct vs_symbol *frame)
+{
+	static const char *const libraries[] = {"libstdc++.", "libc++.", "libc.so.", NULL};
+	static const char *const folders[] = {"c++/", "thrust/", "cub/", "cccl/", NULL};
+	static const char *const spaces[] = {"std::", "__gnu_cxx::", "thrust::", "cub::", NULL};
+	const char *name = frame->function + get_name_parts(frame->function).start;
+	const char *folder = frame->file ? strstr(frame->file, "/include/") : NULL;
+
+	/* /usr/include/c++/12/..., /usr/include/x86_64-linux-gnu/c++/12/... */
+	for (; folder; folder = strchr(folder + 1, '/'))
+		if (begins_with_any(folder + 1, folders))
+			return true;
+	return begins_with_any(name, spaces) ||
+	       (frame->module && begins_with_any(get_basename(frame->module), libraries));
+}
+
 bool vs_site_names_is_wrapper(const struct vs_symbol *frame)
 {
 	size_t size = get_name_size(frame->function);
 	const char *class = strstr(frame->function, "Allocator");
 	const char *file = frame->file ? get_basename(frame->file) : "";
 
-	if (is_of_cuda(frame))
+	if (is_of_cuda(frame) || is_of_standard(frame))
 		return true;
 	/*
 	 * What vramscope.h has in it is called by a pool, about somebody else's request. The
@@ -180,7 +250,7 @@ static void show(struct shown *shown, const struct vs_symbol *frame)
 	if (!shown->is_named && shown->nr_frames && is_of_cuda(&shown->frames[0]) &&
 	    !is_of_cuda(frame))
 		shown->nr_frames = 0;
-	if (shown->nr_frames < MAX_SHOWN)
+	if (shown->nr_frames < MAX_SHOWN && !(shown->is_named && is_of_standard(frame)))
 		shown->frames[shown->nr_frames++] = *frame;
 	shown->is_ended = !strcmp(frame->function, "main");
 }
@@ -370,6 +440,29 @@ static void put_python(const struct python_line *line, char *out, size_t size, i
 	}
 }
 
+/* "DeviceVector<char>::DeviceVector": a class that holds memory asks for it there, whoever has one.
+ */
+static bool is_constructor(const char *function)
+{
+	struct name_parts parts = get_name_parts(function);
+	const char *class = NULL, *last = function + parts.start, *at;
+	size_t size;
+	int depth = 0;
+
+	for (at = last; at < function + parts.size; at++) {
+		if (*at == '<' || *at == '(') {
+			depth++;
+		} else if (*at == '>' || *at == ')') {
+			depth--;
+		} else if (!depth && !strncmp(at, "::", 2)) {
+			class = last;
+			last = ++at + 1;
+		}
+	}
+	size = strcspn(last, "<(");
+	return class && size && strcspn(class, "<:") == size && !strncmp(class, last, size);
+}
+
 static int put_site(struct vs_site_names *names, const struct vs_site *site, uint32_t api,
 		    char *out, size_t size, int max_frames)
 {
@@ -389,6 +482,9 @@ static int put_site(struct vs_site_names *names, const struct vs_site *site, uin
 	err = collect(names, site, &shown);
 	if (err)
 		return err;
+	/* Of such a class, who has it says more than what it does. */
+	if (max_frames == 1 && shown.nr_frames && is_constructor(shown.frames[0].function))
+		max_frames = 2;
 	if (!shown.nr_frames)
 		snprintf(out, size, "%s%s(no stack recorded)", text ? text : "", text ? " " : "");
 	for (i = 0; i < shown.nr_frames && i < max_frames && used < size; i++) {

@@ -24,7 +24,7 @@ void vs_site_names_destroy(struct vs_site_names *names);
 VS_MUST_CHECK int vs_site_names_put(struct vs_site_names *names, const struct vs_site *site,
 				    uint32_t api, char *out, size_t size);
 
-/* Only the first part of the line: `file:line function`. */
+/* Only the first part of the line: `file:line function`; of a constructor, with its caller. */
 VS_MUST_CHECK int vs_site_names_put_short(struct vs_site_names *names, const struct vs_site *site,
 					  uint32_t api, char *out, size_t size);
 

@@ -1,6 +1,9 @@
 #include "site_names.h"
 
+#include <limits.h>
+#include <link.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "script.h"
 
@@ -21,6 +24,13 @@ static void test_cuda_and_allocating_functions_are_wrappers(void **state)
 	assert_true(is_wrapper("c10::CUDACachingAllocator::get(int)", "/bin/train", NULL));
 	assert_true(is_wrapper("cudaMalloc<float>(float**, unsigned long)", "/bin/train",
 			       "/opt/cuda/include/cuda_runtime.h"));
+	assert_true(is_wrapper("void std::vector<int>::_M_fill<int>(int)", "/bin/train", NULL));
+	assert_true(is_wrapper("thrust::pair<int, int> thrust::sort<int>(int)", "/bin/x", NULL));
+	assert_true(is_wrapper("grow", "/bin/x", "/usr/include/c++/12/bits/vector.tcc"));
+	assert_true(is_wrapper("run", "/bin/x", "/usr/include/x86_64-linux-gnu/c++/12/bits/x.h"));
+	assert_true(is_wrapper("invoke", "/usr/lib/libstdc++.so.6", NULL));
+	assert_false(is_wrapper("std::pair<int, int> load<int>(int)", "/bin/train", NULL));
+	assert_false(is_wrapper("Net::run(std::vector<int>)", "/bin/train", "/home/c++/net.cc"));
 	assert_false(is_wrapper("forward", "/bin/train", "train.c"));
 	assert_false(is_wrapper("allocate_weights", "/bin/train", "train.c"));
 	assert_false(is_wrapper("load(Allocator const&)", "/bin/train", "train.c"));
@@ -53,6 +63,130 @@ static void test_site_without_symbols_shows_module_and_offset(void **state)
 	vs_site_names_destroy(names);
 	vs_replay_destroy(replay);
 	script_fini(&script);
+}
+
+/* Functions of a C++ program, which have no lines. */
+__asm__(".text\n"
+#define FUNCTION(name) ".type " name ", @function\n" name ": .skip 16, 0xc3\n.size " name ", 16\n"
+	"names_start:\n"                      /* in the order of the enum */
+	FUNCTION("_ZN12DeviceVectorIcEC1Em")  /* DeviceVector<char>::DeviceVector(unsigned long) */
+	FUNCTION("_ZN3net5LayerC2Ei")         /* net::Layer::Layer(int) */
+	FUNCTION("_ZN3net5Layer7forwardEv")   /* net::Layer::forward() */
+	FUNCTION("_ZNKSt8functionIFviEEclEi") /* std::function<void (int)>::operator()(int) const */
+	FUNCTION("_Z3runIPFviEEvT_")          /* void run<void (*)(int)>(void (*)(int)) */
+	FUNCTION("_ZlsR3netS0_"));            /* operator<<(net&, net&) */
+
+extern const char names_start[];
+
+enum name {
+	VECTOR,
+	LAYER,
+	FORWARD,
+	FUNCTION,
+	RUN,
+	SHIFT
+};
+
+/* Behind the call, where it returns to. */
+static uint64_t in(enum name name)
+{
+	return (uint64_t)(uintptr_t)names_start + 16 * (uint64_t)name + 8;
+}
+
+/* The build-id of the program we are, and where it lies. */
+static int find_program(struct dl_phdr_info *info, size_t size, void *record)
+{
+	struct vs_module *module = record;
+
+	(void)size;
+	module->bias = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		const char *at = (const char *)(uintptr_t)(info->dlpi_addr + part->p_vaddr);
+		const char *end = at + part->p_memsz;
+
+		while (part->p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
+			const ElfW(Nhdr) *note = (const void *)at;
+
+			at += sizeof(*note) + (note->n_namesz + 3) / 4 * 4;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= VS_BUILD_ID_MAX) {
+				module->build_id_size = note->n_descsz;
+				memcpy(module->build_id, at, note->n_descsz);
+			}
+			at += (note->n_descsz + 3) / 4 * 4;
+		}
+	}
+	return 1; /* the program is the first */
+}
+
+static void expect_function_line(const uint64_t *frames, uint32_t nr_frames, const char *line,
+				 const char *short_line)
+{
+	struct vs_record record = {.type = VS_RECORD_MODULE, .module = {.id = 1}};
+	struct vs_site_names *names;
+	struct vs_replay *replay;
+	struct script script;
+	char path[PATH_MAX], text[256];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+
+	assert_in_range(size, 1, sizeof(path) - 1);
+	dl_iterate_phdr(find_program, &record.module);
+	record.module.path = (struct vs_text){path, (uint32_t)size};
+	record.module.start = record.module.bias;
+	record.module.end = (uint64_t)(uintptr_t)names_start + (1 << 20);
+	script_init(&script);
+	script_add(&script, record);
+	script_stack(&script, 1, frames, nr_frames);
+	replay = script_replay(&script);
+	assert_int_equal(vs_site_names_create(&names, &replay->definitions), 0);
+	assert_int_equal(vs_site_names_put(names, replay->definitions.sites[1], VS_NO_ID, text,
+					   sizeof(text)),
+			 0);
+	assert_string_equal(text, line);
+	assert_int_equal(vs_site_names_put_short(names, replay->definitions.sites[1], VS_NO_ID,
+						 text, sizeof(text)),
+			 0);
+	assert_string_equal(text, short_line);
+	vs_site_names_destroy(names);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
+static void test_types_in_brackets_are_no_parameters(void **state)
+{
+	const uint64_t frames[] = {in(FORWARD), in(RUN), in(SHIFT)};
+
+	(void)state;
+	expect_function_line(frames, 3, "net::Layer::forward < run<void (*)(int)> < operator<<",
+			     "net::Layer::forward");
+}
+
+static void test_the_standard_library_is_left_out(void **state)
+{
+	const uint64_t frames[] = {in(FUNCTION), in(FORWARD), in(FUNCTION), in(RUN)};
+
+	(void)state;
+	expect_function_line(frames, 4, "net::Layer::forward < run<void (*)(int)>",
+			     "net::Layer::forward");
+	/* There is nothing else. */
+	expect_function_line(frames, 1, "std::function<void (int)>::operator()",
+			     "std::function<void (int)>::operator()");
+}
+
+/* All the memory of a program may come from one such line. */
+static void test_a_constructor_is_named_with_its_caller(void **state)
+{
+	const uint64_t frames[] = {in(VECTOR), in(FORWARD), in(RUN)};
+	const uint64_t others[] = {in(LAYER), in(RUN), in(SHIFT)};
+
+	(void)state;
+	expect_function_line(frames, 3,
+			     "DeviceVector<char>::DeviceVector < net::Layer::forward < "
+			     "run<void (*)(int)>",
+			     "DeviceVector<char>::DeviceVector < net::Layer::forward");
+	expect_function_line(others, 2, "net::Layer::Layer < run<void (*)(int)>",
+			     "net::Layer::Layer < run<void (*)(int)>");
+	expect_function_line(others + 1, 1, "run<void (*)(int)>", "run<void (*)(int)>");
 }
 
 static void test_long_line_is_cut_to_its_room(void **state)
@@ -168,6 +302,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cuda_and_allocating_functions_are_wrappers),
 		cmocka_unit_test(test_site_without_symbols_shows_module_and_offset),
+		cmocka_unit_test(test_types_in_brackets_are_no_parameters),
+		cmocka_unit_test(test_the_standard_library_is_left_out),
+		cmocka_unit_test(test_a_constructor_is_named_with_its_caller),
 		cmocka_unit_test(test_long_line_is_cut_to_its_room),
 		cmocka_unit_test(test_of_a_stack_with_python_only_that_is_shown),
 		cmocka_unit_test(test_libraries_alone_are_shown_as_they_are),

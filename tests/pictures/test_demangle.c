@@ -37,6 +37,7 @@ static void test_template_functions_come_without_what_they_return(void **state)
 {
 	(void)state;
 	assert_name("_Z3addIiET_S0_S0_", "add<int>");
+	assert_name("_Z3runIPFviEEvT_", "run<void (*)(int)>");
 	assert_name("_ZN5outer4growIfEET_RKSt6vectorIS1_SaIS1_EE", "outer::grow<float>");
 }
 
