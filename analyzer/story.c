@@ -189,6 +189,15 @@ int vs_story_run(const struct vs_command *command, int argc, char **argv, const 
 	return vs_story_tell(&options, schema, tell);
 }
 
+/* With `--at oom` only those that ran out, unless none did: then there is something to complain. */
+static bool has_instant(const struct vs_story *story, const struct vs_replay_device *device)
+{
+	const struct vs_failures *failures = &story->analysis.failures;
+
+	return story->options->at != VS_AT_OOM || vs_failures_get_last(failures, device) ||
+	       !vs_failures_get_last(failures, NULL);
+}
+
 const struct vs_replay_device *vs_story_next_device(const struct vs_story *story, size_t *i)
 {
 	const struct vs_replay *replay = story->analysis.replay;
@@ -200,7 +209,7 @@ const struct vs_replay_device *vs_story_next_device(const struct vs_story *story
 		if (device->ordinal == wanted)
 			return device;
 		if (wanted == VS_OPTIONS_ANY_DEVICE &&
-		    vs_analysis_has_device(&story->analysis, device))
+		    vs_analysis_has_device(&story->analysis, device) && has_instant(story, device))
 			return device;
 	}
 	return NULL;

@@ -59,7 +59,10 @@ VS_MUST_CHECK int vs_story_tell_devices(struct vs_story *story, vs_story_device_
 /* Rows of a list: --top, or the command's own choice. */
 size_t vs_story_get_top(const struct vs_story *story, size_t own);
 
-/* The devices that --device lets through and that were used. *i starts at 0; NULL at the end. */
+/*
+ * The devices that --device lets through and that were used; with `--at oom` those that ran out of
+ * memory, if any did. *i starts at 0; NULL at the end.
+ */
 const struct vs_replay_device *vs_story_next_device(const struct vs_story *story, size_t *i);
 
 /* The command line of the program, shell-like; or the trace's path. Terminated, cut to size. */

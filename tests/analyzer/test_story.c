@@ -219,6 +219,30 @@ static int tell_ordinal(struct vs_story *story, const struct vs_replay_device *d
 	return 0;
 }
 
+static void test_at_oom_the_devices_are_those_that_ran_out(void **state)
+{
+	struct story_rig rig;
+
+	(void)state;
+	make_devices(&rig);
+	rig.options.at = VS_AT_OOM;
+	story_rig_open_text(&rig);
+	/* None did: it is for the story to say so. */
+	assert_devices(&rig, VS_OPTIONS_ANY_DEVICE, "02");
+	story_rig_close(&rig);
+	script_add(&rig.script, (struct vs_record){.type = VS_RECORD_ALLOC_FAILED,
+						   .alloc_failed = {.kind = VS_MEMORY_DEVICE,
+								    .device = 2,
+								    .size = GIB,
+								    .error = 2}});
+	rig.options.device = VS_OPTIONS_ANY_DEVICE;
+	story_rig_open_text(&rig);
+	assert_devices(&rig, VS_OPTIONS_ANY_DEVICE, "2");
+	assert_devices(&rig, 0, "0");
+	story_rig_close(&rig);
+	story_rig_fini(&rig);
+}
+
 static void test_each_of_several_devices_has_a_heading(void **state)
 {
 	struct story_rig rig;
@@ -611,6 +635,7 @@ int main(void)
 		cmocka_unit_test(test_what_must_be_known_of_the_trace_is_noted),
 		cmocka_unit_test(test_lost_events_are_the_larger_of_what_trace_and_records_say),
 		cmocka_unit_test(test_devices_are_those_that_were_used_or_asked_for),
+		cmocka_unit_test(test_at_oom_the_devices_are_those_that_ran_out),
 		cmocka_unit_test(test_each_of_several_devices_has_a_heading),
 		cmocka_unit_test(test_error_of_a_device_ends_the_story),
 		cmocka_unit_test(test_instants_name_phase_and_step_if_there_are_any),
