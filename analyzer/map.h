@@ -35,8 +35,11 @@ struct vs_map_state {
 	size_t blocks_capacity;
 	uint64_t live_bytes;     /* of the device, also what has no address */
 	uint64_t reserved_bytes; /* likewise */
-	uint64_t capacity;       /* 0: not known */
-	size_t height;           /* lines of the terminal; 0: none, or it is not known */
+	/* The rest of the device, as far as known (reconcile.h): either both or the last. */
+	uint64_t outside_bytes; /* context, others, rest of pages */
+	uint64_t not_taken_bytes;
+	uint64_t not_seen_bytes;
+	size_t height; /* lines of the terminal; 0: none, or it is not known */
 };
 
 void vs_map_init(struct vs_map_state *state);

@@ -23,7 +23,9 @@ int vs_map_gather_state(struct vs_map_state *map, const struct vs_device_state *
 
 	map->live_bytes = from->live_bytes;
 	map->reserved_bytes = from->reserved_bytes;
-	map->capacity = state->device->total_size;
+	map->outside_bytes = state->where.outside_bytes + state->where.driver_rounding;
+	map->not_taken_bytes = state->where.not_taken_bytes;
+	map->not_seen_bytes = state->where.not_seen_bytes;
 	for (size_t i = 0; i < from->nr_entries && !err; i++) {
 		const struct vs_address_entry *entry = &from->entries[i];
 

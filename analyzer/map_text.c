@@ -128,7 +128,11 @@ void vs_map_text_put_totals(const struct vs_map_state *state, const struct vs_ma
 		add_size(&line, style, "wholly free segments", sums->releasable);
 	if (state->reserved_bytes > sums->size)
 		add_size(&line, style, "not on the map", state->reserved_bytes - sums->size);
-	if (state->capacity > state->reserved_bytes)
-		add_size(&line, style, "not taken", state->capacity - state->reserved_bytes);
+	if (state->outside_bytes)
+		add_size(&line, style, "context and others", state->outside_bytes);
+	if (state->outside_bytes || state->not_taken_bytes)
+		add_size(&line, style, "not taken", state->not_taken_bytes);
+	if (state->not_seen_bytes)
+		add_size(&line, style, "free or not seen", state->not_seen_bytes);
 	vs_text_put(style, &line);
 }

@@ -15,7 +15,7 @@
 static void make_few(struct vs_map_state *map)
 {
 	vs_map_init(map);
-	map->capacity = 8192 * MIB;
+	map->not_taken_bytes = (8192 - 708) * MIB;
 	map->live_bytes = 432 * MIB;
 	map->reserved_bytes = 708 * MIB;
 	assert_int_equal(vs_map_add_segment(map, 0x7f0000000000, 256 * MIB, "arena", true), 0);
@@ -53,7 +53,7 @@ static void make_many(struct vs_map_state *map)
 static void make_nothing(struct vs_map_state *map)
 {
 	vs_map_init(map);
-	map->capacity = 1024 * MIB;
+	map->not_seen_bytes = 1024 * MIB;
 }
 
 static char *read_file(const char *path)

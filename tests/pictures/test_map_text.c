@@ -124,17 +124,21 @@ static void assert_totals(const struct vs_map_state *map, const struct vs_map_su
 
 static void test_totals_leave_out_what_there_is_not(void **state)
 {
-	const struct vs_map_state map = {.live_bytes = 5, .reserved_bytes = 5};
+	struct vs_map_state map = {.live_bytes = 5, .reserved_bytes = 5};
 	const struct vs_map_sums sums = {.size = 5, .live = 5};
 
 	(void)state;
 	assert_totals(&map, &sums, 80, "\nlive 5 B, reserved 5 B\n");
+	/* All that is left belongs to the context. */
+	map.outside_bytes = 7;
+	assert_totals(&map, &sums, 80,
+		      "\nlive 5 B, reserved 5 B, context and others 7 B, not taken 0 B\n");
 }
 
 static void test_totals_go_on_below_where_the_line_ends(void **state)
 {
 	const struct vs_map_state map = {
-		.live_bytes = 400, .reserved_bytes = 900, .capacity = 1000 * MIB};
+		.live_bytes = 400, .reserved_bytes = 900, .not_seen_bytes = 1000 * MIB};
 	const struct vs_map_sums sums = {.size = 800,
 					 .nr_holes = 3,
 					 .hole_bytes = 300,
@@ -144,20 +148,22 @@ static void test_totals_go_on_below_where_the_line_ends(void **state)
 	(void)state;
 	assert_totals(&map, &sums, 200,
 		      "\nlive 400 B, reserved 900 B, holes 300 B in 3, largest 200 B, wholly free "
-		      "segments 100 B, not on the map 100 B, not taken 0.98 GiB\n");
+		      "segments 100 B, not on the map 100 B, free or not seen 0.98 GiB\n");
 	assert_totals(&map, &sums, 40,
 		      "\nlive 400 B, reserved 900 B,\n"
 		      "holes 300 B in 3, largest 200 B,\n"
 		      "wholly free segments 100 B,\n"
 		      "not on the map 100 B,\n"
-		      "not taken 0.98 GiB\n");
+		      "free or not seen 0.98 GiB\n");
 }
 
 static void test_totals_fit_at_every_width(void **state)
 {
 	const struct vs_map_state map = {.live_bytes = UINT64_MAX / 2,
 					 .reserved_bytes = UINT64_MAX - 9,
-					 .capacity = UINT64_MAX};
+					 .outside_bytes = UINT64_MAX,
+					 .not_taken_bytes = UINT64_MAX,
+					 .not_seen_bytes = UINT64_MAX};
 	const struct vs_map_sums sums = {.size = 5,
 					 .nr_holes = UINT64_MAX,
 					 .hole_bytes = 1,
