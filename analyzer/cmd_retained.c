@@ -71,8 +71,7 @@ static int tell_device(struct vs_story *story, const struct vs_replay_device *de
 	bool is_full = vs_failures_get_last(&story->analysis.failures, device);
 	size_t top = vs_story_get_top(story, TOP);
 	struct vs_retained retained;
-	int err = vs_measure_retained_sum(&retained, &story->analysis.retained,
-					  story->analysis.replay, device);
+	int err = vs_device_state_sum_retained(&retained, &story->analysis, device);
 
 	if (err)
 		return err;

@@ -1,5 +1,6 @@
 #include "device_state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* How far behind a failure the sample it caused is looked for. */
@@ -71,13 +72,74 @@ static bool is_start(const struct vs_analysis *analysis, const struct vs_replay_
 	return taken <= alive || taken - alive <= taken / GIVEN_PART;
 }
 
+/* Boundaries at which growth that was there from the start may begin: one part of so many. */
+#define START_PART 8
+
+/* Never less at a boundary than at the one before. */
+static int is_only_rising(const struct vs_analysis *analysis, const struct vs_account *account,
+			  bool *is_rising)
+{
+	uint32_t nr = analysis->retained.nr_boundaries, i;
+	uint64_t *values = calloc(nr ? nr : 1, sizeof(*values));
+
+	if (!values)
+		return -VS_ERR_NO_MEMORY;
+	vs_measure_retained_get_values(&analysis->retained, account, false, values);
+	for (i = 1; i < nr; i++)
+		*is_rising = *is_rising && values[i] >= values[i - 1];
+	free(values);
+	return 0;
+}
+
+static bool has_backward(const struct vs_definitions *definitions)
+{
+	for (size_t i = 0; i < definitions->nr_sites; i++) {
+		const struct vs_site *site = definitions->sites[i];
+
+		vs_definitions_need_frames(site);
+		for (uint32_t k = 0; k < site->nr_frames; k++)
+			if (site->frames[k].address == vs_frame_make_link(VS_LINK_BACKWARD))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Growth from the first steps on, that nobody marked, of sites that give nothing back, and beside
+ * them there is next to nothing: a leak in a loop, or a loop that loads what is needed. A backward
+ * pass tells that it is none of those.
+ */
+static int find_load(struct vs_retained *retained, const struct vs_analysis *analysis)
+{
+	enum vs_boundary_unit unit = analysis->retained.unit;
+	bool may_load = retained->growth.is_growing && unit != VS_BOUNDARY_STEPS &&
+			unit != VS_BOUNDARY_PHASES &&
+			retained->growth.onset <= 1 + retained->nr_boundaries / START_PART;
+	uint64_t bytes = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < retained->nr_growing && may_load && !err; i++) {
+		bytes += retained->sites[i].last_bytes;
+		err = is_only_rising(analysis, retained->sites[i].account, &may_load);
+	}
+	if (bytes < retained->last_live - retained->last_live / START_PART)
+		may_load = false;
+	retained->may_load = !err && may_load && !has_backward(&analysis->replay->definitions);
+	return err;
+}
+
 int vs_device_state_sum_retained(struct vs_retained *retained, const struct vs_analysis *analysis,
 				 const struct vs_replay_device *device)
 {
 	int err = vs_measure_retained_sum(retained, &analysis->retained, analysis->replay, device);
 
-	if (!err)
-		retained->is_start = is_start(analysis, device);
+	if (err)
+		return err;
+	retained->is_start = is_start(analysis, device);
+	err = find_load(retained, analysis);
+	if (err)
+		vs_measure_retained_fini_sum(retained);
 	return err;
 }
 

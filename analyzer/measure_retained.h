@@ -156,8 +156,10 @@ struct vs_retained {
 	struct vs_retained_site *sites; /* growing ones first, by rate; then by last_bytes */
 	size_t nr_sites;
 	size_t nr_growing;
+	/* Filled in by vs_device_state_sum_retained: */
 	bool is_start; /* of a program that has only taken memory so far: no leak is proved by that
-			  (vs_device_state_sum_retained) */
+			*/
+	bool may_load; /* it grows, but a model that is loaded in a loop would look the same */
 };
 
 /* After the end of the replay. */

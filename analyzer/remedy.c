@@ -194,6 +194,17 @@ static bool has_forward_growth(const struct vs_remedy_facts *facts)
 	return facts->has_forward_growth;
 }
 
+static bool may_load(const struct vs_remedy_facts *facts)
+{
+	return facts->may_load;
+}
+
+/* Where nothing is learnt there is no loss. */
+static bool is_no_load(const struct vs_remedy_facts *facts)
+{
+	return !facts->may_load;
+}
+
 static bool has_large_hole(const struct vs_remedy_facts *facts)
 {
 	return facts->why->occasion == VS_WHY_FAILURE && facts->why->pool && facts->is_own_pool &&
@@ -224,16 +235,21 @@ static const struct row {
 	const char *text;
 } rows[] = {
 	/* Retention. */
-	{"keep-numbers", RETENTION, TORCH, NULL,
+	{"load-less", RETENTION, ANY, may_load,
+	 "if {site} loads a model or data, nothing leaks, it takes that much: load less, in a "
+	 "smaller type, or a part of it into memory of the host"},
+	{"keep-less", RETENTION, TORCH | TENSORFLOW | JAX, may_load,
+	 "if not: let go of what comes from there, or keep it on the host"},
+	{"keep-numbers", RETENTION, TORCH, is_no_load,
 	 "keep loss.item(), or tensor.detach().cpu(), not the tensor that comes from {site}"},
 	{"no-grad", RETENTION, TORCH, has_forward_growth,
 	 "if nobody calls backward() there, put it under torch.no_grad(): then no graph is kept"},
-	{"keep-numbers", RETENTION, TENSORFLOW, NULL,
+	{"keep-numbers", RETENTION, TENSORFLOW, is_no_load,
 	 "keep float(loss) or .numpy(), not the tensor that comes from {site}"},
 	{"function", RETENTION, TENSORFLOW, has_no_function,
 	 "put the step into one tf.function, made once and outside the loop: it keeps no tensors of "
 	 "its own between calls"},
-	{"keep-numbers", RETENTION, JAX, NULL,
+	{"keep-numbers", RETENTION, JAX, is_no_load,
 	 "keep float(loss) or jax.device_get(x), not the array that comes from {site}"},
 	{"free", RETENTION, NONE, NULL,
 	 "free in every step what {site} takes, or keep it on the host: cudaMemcpy, then cudaFree"},
@@ -598,6 +614,7 @@ int vs_remedy_find(struct vs_story *story, const struct vs_device_state *state, 
 	facts.has_steps = state->retained.nr_boundaries > 1 &&
 			  story->analysis.retained.unit != VS_BOUNDARY_INTERVALS;
 	facts.has_varying_sizes = has_sizes(story, state->oom);
+	facts.may_load = state->retained.may_load;
 	read_settings(&facts, story);
 	read_pools(&facts, state);
 	if (facts.framework == VS_FRAMEWORK_TORCH) {

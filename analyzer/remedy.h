@@ -49,6 +49,7 @@ struct vs_remedy_facts {
 	bool has_varying_sizes;  /* the site that failed asks for now more, now less */
 	bool has_steps;          /* the program does something again and again */
 	bool has_forward_growth; /* what grows is made when a module is called */
+	bool may_load;           /* what grows may be a model that is loaded */
 };
 
 struct vs_remedy {

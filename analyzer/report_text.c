@@ -337,14 +337,21 @@ static void put_growth(struct vs_story *story, const struct vs_retained *retaine
 	else
 		vs_text_add(&line, " since %s", vs_units_put_time(a, retained->since_ns));
 	if (stride > 1)
-		vs_text_add(&line, " (%zu of %zu times %" PRIu64 " %ss)", growth->nr_grown,
+		vs_text_add(&line, " (%zu of %zu stretches of %" PRIu64 " %ss)", growth->nr_grown,
 			    growth->nr_steps, stride, unit);
 	else
 		vs_text_add(&line, " (%zu of %zu %ss)", growth->nr_grown, growth->nr_steps, unit);
-	if (retained->has_forecast && !is_full)
+	if (retained->has_forecast && !is_full && !retained->is_start)
 		vs_text_add(&line, ", will be full in %" PRIu64 " %ss (%s)",
 			    retained->steps_to_full, unit,
 			    vs_units_put_time(a, retained->time_to_full_ns));
+	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
+	if (!retained->is_start && !retained->may_load)
+		return;
+	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
+	vs_text_add(&line, "a model that is loaded looks the same: %s",
+		    retained->is_start ? "next to nothing was ever given back"
+				       : "there is next to nothing else");
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 

@@ -258,6 +258,37 @@ static void make_loading(struct story_rig *rig, uint64_t number)
 	refuse(rig, 2 * GIB, 1500 * MIB);
 }
 
+/* The same beside 2 GiB that were there before: nothing is loaded any more. */
+static void make_leak_beside_model(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_PROGRAM, 0, NULL);
+	take(rig, 1, 2 * GIB);
+	load(rig, number, true);
+	refuse(rig, 2 * GIB, 1500 * MIB);
+}
+
+/* PyTorch: a loop, which nobody marked, takes 50 times 128 MiB, and gives back all else; a backward
+ * pass may have asked for that. */
+static void make_loop(struct story_rig *rig, uint64_t has_backward)
+{
+	static uint64_t backward[2] = {0x1700};
+
+	begin(rig, VS_POOL_FRAMEWORK, 0, "PyTorch");
+	backward[1] = vs_frame_make_link(VS_LINK_BACKWARD);
+	script_stack(&rig->script, 7, backward, has_backward ? 2 : 1);
+	for (uint64_t i = 0; i < 50; i++) {
+		script_set_stack(&rig->script, 5);
+		take(rig, 300 + i, 128 * MIB);
+		for (uint32_t k = 0; k < 3; k++) {
+			script_set_stack(&rig->script, k < 2 ? 3 + k : 7);
+			take(rig, 2, (k + 1) * 16 * MIB);
+			script_free(&rig->script, VS_MEMORY_DEVICE, at(2));
+		}
+	}
+	script_set_stack(&rig->script, 2);
+	refuse(rig, 2 * GIB, 1500 * MIB);
+}
+
 /* A cache that fills up in 8 of 32 steps, and then stays: nothing is retained. */
 static void make_level(struct story_rig *rig, uint64_t number)
 {
@@ -526,7 +557,14 @@ static const struct scenario scenarios[] = {
 	{"kept too little", make_leak, 16 * MIB, "capacity", "retention", "smaller-pieces",
 	 "free end-others trim"},
 	{"a model that is loaded", make_loading, 0, "capacity", NULL, "smaller-pieces", "free"},
-	{"a leak without a rhythm", make_loading, 1, "retention", NULL, "free", "smaller-pieces"},
+	{"a leak without a rhythm, or a model", make_loading, 1, "retention", NULL,
+	 "load-less free", "smaller-pieces"},
+	{"a leak without a rhythm", make_leak_beside_model, 96 * MIB, "retention", NULL, "free",
+	 "load-less smaller-pieces"},
+	{"a leak in a loop, or a model", make_loop, false, "retention", NULL, "load-less keep-less",
+	 "keep-numbers no-grad free smaller-pieces " BATCH},
+	{"a leak in a loop that trains", make_loop, true, "retention", NULL, "keep-numbers",
+	 "load-less keep-less free smaller-pieces " BATCH},
 	{"a cache that is full since long", make_level, 8, "capacity", NULL, "smaller-pieces",
 	 "free trim"},
 	{"the same, but it goes on", make_level, 32, "retention", "capacity", "free",
