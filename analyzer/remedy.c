@@ -361,8 +361,8 @@ static const struct row {
 	{"record-others", UNKNOWN, ANY, is_outside,
 	 "see with nvidia-smi who has the rest, or record those processes as well"},
 	{"host-memory", EVERY, ANY, is_killed,
-	 "see the end of the program's own output, and `dmesg` for the kernel's out-of-memory "
-	 "killer: memory of the host may have run out"},
+	 "if it was not meant to end so (_exit and exec do that, too): the end of its own output, "
+	 "and `dmesg` for the kernel's out-of-memory killer, if memory of the host ran out"},
 };
 
 /* ---- Words ---------------------------------------------------------------------------------- */

@@ -351,8 +351,9 @@ static void put_notes(const struct vs_story *story)
 	if (!story->state.is_complete) {
 		vs_text_add(&line, "  note: %s",
 			    story->state.is_running ? "the program is still running"
-						    : "the program did not end in order; the "
-						      "trace holds what happened until then");
+						    : "the program was killed, crashed, or left by "
+						      "_exit or exec; the trace holds all until "
+						      "then");
 		vs_text_put(&story->style, &line);
 	}
 	if (counters->nr_overlaps) {

@@ -25,7 +25,7 @@ export function showHead() {
 	if (trace.damaged)
 		notes.push('Parts of the trace cannot be read.');
 	if (!trace.complete)
-		notes.push(trace.running ? 'The program was still running.' : 'The program did not end in order; the trace holds what happened until then.');
+		notes.push(trace.running ? 'The program was still running.' : 'The program was killed, crashed, or left by _exit or exec; the trace holds all until then.');
 	if (trace.overlaps)
 		notes.push(`${countText(trace.overlaps)} times something new lay over something old, which was taken as freed.`);
 	if (trace.orphan_blocks)
