@@ -394,12 +394,35 @@ static void add_facts(struct vs_text_line *line, const struct vs_story *story)
 		vs_text_add(line, ", none lost");
 }
 
+/* Of several traces, which one: commands of workers are all alike, and cut. */
+static void put_which(const struct vs_story *story)
+{
+	const char *pid = vs_reader_get_info(story->reader, VS_INFO_PID);
+	struct vs_text_line line = {0}, facts = {0};
+	size_t room = story->style.width, width;
+	char path[512];
+
+	if (story->options->nr_traces < 2)
+		return;
+	if (pid)
+		vs_text_add(&facts, " \u00b7 process %s", pid);
+	width = vs_text_get_width(facts.bytes);
+	snprintf(path, sizeof(path), "%s", story->path);
+	vs_text_keep_tail(path, room > width + LEAST_COMMAND ? room - width : LEAST_COMMAND,
+			  story->options->ascii);
+	vs_text_add(&line, "%s", path);
+	vs_text_mark(&line, VS_TEXT_STRONG);
+	vs_text_add(&line, "%s", facts.bytes);
+	vs_text_put(&story->style, &line);
+}
+
 void vs_story_put_headline(const struct vs_story *story)
 {
 	struct vs_text_line line = {0}, facts = {0};
 	char command[512];
 	size_t room = story->style.width, width;
 
+	put_which(story);
 	add_facts(&facts, story);
 	width = vs_text_get_width(facts.bytes);
 	vs_story_put_command(story, command, sizeof(command));

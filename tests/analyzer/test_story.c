@@ -106,6 +106,26 @@ static void test_headline_tells_what_ran_how_long_and_on_what(void **state)
 	assert_headline(&rig, "train \u00b7 2.00 us \u00b7 2 GPUs \u00b7 2 events, none lost\n");
 }
 
+static void test_of_several_traces_the_headline_tells_which(void **state)
+{
+	struct story_rig rig;
+
+	(void)state;
+	story_rig_init(&rig);
+	rig.options.nr_traces = 2;
+	script_device(&rig.script, 0, 8 * GIB);
+	script_alloc(&rig.script, VS_MEMORY_DEVICE, BASE, 1);
+	assert_headline(&rig,
+			"run.vscope\ntrain \u00b7 1.00 us \u00b7 GPU 0 paper 8.00 GiB \u00b7 1 "
+			"event, none lost\n");
+	story_rig_init(&rig);
+	rig.options.nr_traces = 2;
+	rig.trace.info[0] = "pid";
+	rig.trace.info[1] = "4711";
+	assert_headline(&rig, "run.vscope \u00b7 process 4711\ntrain \u00b7 0 s \u00b7 0 events, "
+			      "none lost\n");
+}
+
 static void test_long_command_makes_room_for_the_facts(void **state)
 {
 	struct story_rig rig;
@@ -631,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_trace_that_names_no_command_is_called_by_its_path),
 		cmocka_unit_test(test_command_is_cut_to_its_room),
 		cmocka_unit_test(test_headline_tells_what_ran_how_long_and_on_what),
+		cmocka_unit_test(test_of_several_traces_the_headline_tells_which),
 		cmocka_unit_test(test_long_command_makes_room_for_the_facts),
 		cmocka_unit_test(test_what_must_be_known_of_the_trace_is_noted),
 		cmocka_unit_test(test_lost_events_are_the_larger_of_what_trace_and_records_say),

@@ -122,10 +122,12 @@ test_input_that_the_command_leaves_is_left() {
 two"
 }
 
-test_process_that_outlives_the_command_is_not_waited_for() {
+# Its trace comes with its first call of CUDA.
+test_process_that_outlives_the_command_is_told_and_not_waited_for() {
 	mkfifo gate
 	run sh -c '(exec >/dev/null 2>&1; read line <gate) & exit 6'
 	expect_status 6
+	expect_err "vramscope: no CUDA call was seen so far; 1 process of the command still runs, and will have a trace with the first one"
 	echo go >gate
 }
 
@@ -183,14 +185,6 @@ test_nothing_is_left_behind() {
 	expect_out ''
 	out=$(ls -A)
 	expect_out trace.vscope
-}
-
-# A daemon has its trace when it first uses CUDA, and makes no index again that nobody removes.
-test_a_process_that_goes_on_is_told() {
-	run sh -c 'sleep 60 >/dev/null 2>&1 & echo $! >daemon'
-	kill "$(<daemon)"
-	expect_err "vramscope: no CUDA call was seen so far; 1 process of the command still runs, and will have a trace with the first one"
-	expect_status 0
 }
 
 test_without_temporary_folder_the_command_runs() {
