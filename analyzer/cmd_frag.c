@@ -284,6 +284,6 @@ const struct vs_command vs_cmd_frag = {
 		"would have to go so that holes become one of its size.",
 	.takes = VS_TAKES_ANALYSIS,
 	.options = own_options,
-	.needs = VS_NEEDS_INSTANTS,
+	.recalls = VS_RECALLS_EACH,
 	.run = run_frag,
 };

@@ -42,7 +42,9 @@ static const struct vs_option own_options[] = {
 
 static int run_heatmap(int argc, char **argv);
 
+/* With --at, a picture of that instant; else one of all. */
 const struct vs_command vs_cmd_heatmap = {
+	.recalls = VS_RECALLS_EACH & ~VS_RECALLS(VS_AT_DEFAULT),
 	.name = "heatmap",
 	.summary = "Draw which addresses were held and live over time",
 	.usage = "-o FILE [--by WHAT] [--at WHEN] [--device N] [--pool NAME | --segment ADDRESS] "

@@ -274,6 +274,6 @@ const struct vs_command vs_cmd_info = {
 	.summary = "Show what a trace holds: what ran, where, when, and whether it is whole",
 	.usage = "[--json] TRACE...",
 	.takes = VS_TAKES_JSON | VS_TAKES_ASCII | VS_TAKES_COLOR | VS_TAKES_TRACES | VS_TAKES_INDEX,
-	.needs = VS_NEEDS_INSTANTS,
+	.recalls = VS_RECALLS_EACH,
 	.run = run_info,
 };

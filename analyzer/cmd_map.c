@@ -19,7 +19,7 @@ const struct vs_command vs_cmd_map = {
 		"is live; small segments are put together. Without --at: at the last out-of-memory of\n"
 		"each device, else at the peak of its reserved memory.",
 	.takes = VS_TAKES_ANALYSIS & ~(unsigned int)VS_TAKES_TOP,
-	.needs = VS_NEEDS_INSTANTS,
+	.recalls = VS_RECALLS_EACH,
 	.run = run_map,
 };
 

@@ -1,14 +1,10 @@
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "command.h"
 #include "composition_report.h"
+#include "instant_report.h"
 #include "peak_report.h"
 #include "report_json.h"
 #include "report_text.h"
-#include "site_order.h"
 #include "story.h"
-#include "units.h"
 
 #define TOP        20
 #define TOP_BLOCKS 1000000 /* all of them, unless told */
@@ -32,70 +28,21 @@ static int tell_blocks(struct vs_story *story, const struct vs_replay_device *de
 }
 
 /* Who is live at an instant that is not the peak. */
-static int put_rows(struct vs_story *story, const struct vs_replay *then,
-		    const struct vs_replay_device *device, size_t top)
-{
-	const struct vs_replay_device *at = vs_replay_get_device(then, device->ordinal);
-	struct vs_text_line line = {0};
-	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
-	struct vs_site_row *rows;
-	size_t nr_rows, i;
-	int err = vs_site_order_live(then, at, &rows, &nr_rows);
-
-	for (i = 0; !err && i < nr_rows && i < top; i++) {
-		const struct vs_account *account =
-			story->analysis.replay->accounts[rows[i].account->index];
-
-		if (story->json) {
-			vs_json_begin_object(story->json, NULL);
-			vs_json_put_number(story->json, "bytes", rows[i].bytes);
-			vs_json_put_number(story->json, "count", rows[i].count);
-			err = vs_story_put_json_site(story, account->site, account->api);
-			if (!err)
-				vs_json_end_object(story->json);
-			continue;
-		}
-		vs_text_add(&line, "  %-9s %5s %7" PRIu64 " x   ",
-			    vs_units_put_bytes(a, rows[i].bytes),
-			    vs_units_put_share(b, rows[i].bytes, at->live_bytes), rows[i].count);
-		err = vs_story_add_site(story, &line, account);
-		vs_text_put(&story->style, &line);
-	}
-	free(rows);
-	return err;
-}
-
 static int tell_instant(struct vs_story *story, const struct vs_replay_device *device, size_t top)
 {
-	struct vs_text_line line = {0};
-	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
 	struct vs_device_state state;
 	int err = vs_device_state_init(&state, &story->analysis, device, story->options->at,
 				       story->options->at_ns);
 
 	if (err)
 		return err;
-	if (story->json) {
+	if (story->json)
 		vs_story_put_json_instant(story, "at", &state.at);
-		vs_json_put_number(story->json, "live_bytes", state.map.live_bytes);
-		vs_json_put_number(story->json, "reserved_bytes", state.map.reserved_bytes);
-	} else {
-		vs_text_add(&line, "LIVE");
-		vs_text_mark(&line, VS_TEXT_STRONG);
-		vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
-		vs_text_add(&line, "%s in %s reserved", vs_units_put_bytes(a, state.map.live_bytes),
-			    vs_units_put_bytes(b, state.map.reserved_bytes));
-		vs_story_add_instant(&line, &state.at);
-		vs_text_put(&story->style, &line);
-	}
+	vs_instant_report_put_live(story, &state);
 	err = vs_composition_report_tell(story, "categories", device, &state.at,
 					 state.map.live_bytes);
-	if (!err && story->json)
-		vs_json_begin_array(story->json, "sites");
-	if (!err && state.map.device != device)
-		err = put_rows(story, state.then, device, top);
-	if (!err && story->json)
-		vs_json_end_array(story->json);
+	if (!err)
+		err = vs_instant_report_put_sites(story, &state, top);
 	if (!err)
 		err = tell_blocks(story, device, &state.at);
 	vs_device_state_fini(&state);
@@ -139,7 +86,7 @@ const struct vs_command vs_cmd_peak = {
 		"on. With --at, what is live at that instant instead.",
 	.takes = VS_TAKES_ANALYSIS,
 	.options = own_options,
-	.needs = VS_NEEDS_AT,
+	.recalls = VS_RECALLS_EACH & ~(VS_RECALLS(VS_AT_DEFAULT) | VS_RECALLS(VS_AT_PEAK)),
 	.wants = {.no_holes = true, .peaks = true},
 	.run = run_peak,
 };

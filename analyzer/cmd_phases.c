@@ -78,6 +78,6 @@ const struct vs_command vs_cmd_phases = {
 		"last by another one and is still open. With --at: the phases open at that\n"
 		"instant.",
 	.takes = VS_TAKES_ANALYSIS,
-	.needs = VS_NEEDS_INSTANTS,
+	.recalls = VS_RECALLS_EACH,
 	.run = run_phases,
 };

@@ -45,12 +45,20 @@ enum vs_takes {
 			    VS_TAKES_INDEX | VS_TAKES_QUIET,
 };
 
-/* How much of a trace an analysis command looks at. */
-enum vs_needs {
-	VS_NEEDS_ALL,      /* every event, or those of --from and --to */
-	VS_NEEDS_INSTANTS, /* states at instants, and totals: the trace's index has them */
-	VS_NEEDS_AT, /* the same if --at names an instant other than the peak, all otherwise */
+/*
+ * How much of a trace an analysis command looks at: every event (or those of --from and --to), or
+ * states at instants and totals, which the trace's index has. The instants of --at for which the
+ * index says enough, as bits.
+ */
+enum vs_at {
+	VS_AT_DEFAULT, /* not given: the command's own choice (docs/analyses.md) */
+	VS_AT_TIME,    /* at_ns since the start of the trace */
+	VS_AT_PEAK,
+	VS_AT_OOM, /* the last out-of-memory */
+	VS_AT_END,
 };
+#define VS_RECALLS(at)  (1u << (at))
+#define VS_RECALLS_EACH (VS_RECALLS(VS_AT_END + 1) - 1)
 
 /* An option of one command's own. A table of them ends with a name of NULL. */
 struct vs_option {
@@ -70,11 +78,11 @@ struct vs_wants {
 
 struct vs_command {
 	const char *name;
-	const char *summary; /* one line, no full stop */
-	const char *usage;   /* what follows the name: "[--device N] [--top N] TRACE" */
-	const char *details; /* paragraphs below the options in the help; NULL: none */
-	unsigned int takes;  /* enum vs_takes */
-	enum vs_needs needs;
+	const char *summary;  /* one line, no full stop */
+	const char *usage;    /* what follows the name: "[--device N] [--top N] TRACE" */
+	const char *details;  /* paragraphs below the options in the help; NULL: none */
+	unsigned int takes;   /* enum vs_takes */
+	unsigned int recalls; /* VS_RECALLS of --at */
 	struct vs_wants wants;
 	const struct vs_option *options; /* its own; NULL: none */
 	/* argv[0] is the command's name. Returns enum vs_exit (run: the status of the program). */

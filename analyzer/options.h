@@ -15,14 +15,6 @@
 #define VS_OPTIONS_ANY_DEVICE UINT32_MAX
 #define VS_OPTIONS_MAX_OWN    16
 
-enum vs_at {
-	VS_AT_DEFAULT, /* not given: the command's own choice (docs/analyses.md) */
-	VS_AT_TIME,    /* at_ns since the start of the trace */
-	VS_AT_PEAK,
-	VS_AT_OOM, /* the last out-of-memory */
-	VS_AT_END,
-};
-
 /* Text points into argv. What the command does not take has its default. */
 struct vs_options {
 	const struct vs_command *command;

@@ -4,6 +4,7 @@
 
 #include "composition_report.h"
 #include "framework_jax.h"
+#include "instant_report.h"
 #include "site_order.h"
 #include "verdicts.h"
 #include "why_json.h"
@@ -267,6 +268,20 @@ void vs_report_json_put_holes(struct vs_story *story, const struct vs_device_sta
 
 /* ---- Peak, retained, worst ------------------------------------------------------------------ */
 
+static void put_peak_numbers(struct vs_story *story, const struct vs_replay_device *device)
+{
+	const struct vs_peak_device *peaks = vs_measure_peak_get(&story->analysis.peak, device);
+	struct vs_json *json = story->json;
+
+	vs_json_put_number(json, "peak_live_bytes", peaks->live.bytes);
+	vs_json_put_number(json, "peak_live_count", peaks->live.count);
+	vs_json_put_number(json, "reserved_at_peak_live_bytes", peaks->live.other);
+	vs_story_put_json_instant(story, "peak_live_at", &peaks->live.at);
+	vs_json_put_number(json, "peak_reserved_bytes", peaks->reserved.bytes);
+	vs_json_put_number(json, "live_at_peak_reserved_bytes", peaks->reserved.other);
+	vs_story_put_json_instant(story, "peak_reserved_at", &peaks->reserved.at);
+}
+
 int vs_report_json_put_peak(struct vs_story *story, const struct vs_replay_device *device,
 			    size_t top)
 {
@@ -278,13 +293,7 @@ int vs_report_json_put_peak(struct vs_story *story, const struct vs_replay_devic
 
 	if (err)
 		return err;
-	vs_json_put_number(json, "peak_live_bytes", peaks->live.bytes);
-	vs_json_put_number(json, "peak_live_count", peaks->live.count);
-	vs_json_put_number(json, "reserved_at_peak_live_bytes", peaks->live.other);
-	vs_story_put_json_instant(story, "peak_live_at", &peaks->live.at);
-	vs_json_put_number(json, "peak_reserved_bytes", peaks->reserved.bytes);
-	vs_json_put_number(json, "live_at_peak_reserved_bytes", peaks->reserved.other);
-	vs_story_put_json_instant(story, "peak_reserved_at", &peaks->reserved.at);
+	put_peak_numbers(story, device);
 	vs_json_begin_array(json, "peak_sites");
 	for (i = 0; i < nr_rows && i < top && !err; i++) {
 		vs_json_begin_object(json, NULL);
@@ -403,6 +412,33 @@ static int put_verdicts(struct vs_story *story, const struct vs_device_state *st
 	if (!err)
 		vs_json_end_array(story->json);
 	return err;
+}
+
+int vs_report_json_put_instant(struct vs_story *story, const struct vs_device_state *state,
+			       size_t top)
+{
+	static const char *const unread[] = {"verdicts", "peak_sites", "peak_categories",
+					     "retained"};
+	size_t i;
+	int err;
+
+	vs_report_json_put_kinds(story, state->device);
+	err = vs_report_json_put_failures(story, state);
+	if (err)
+		return err;
+	vs_report_json_put_holes(story, state);
+	vs_report_json_put_where(story, state);
+	vs_report_json_put_pools(story, state);
+	vs_instant_report_put_live(story, state);
+	err = vs_instant_report_put_sites(story, state, top);
+	if (err)
+		return err;
+	put_peak_numbers(story, state->device);
+	for (i = 0; i < sizeof(unread) / sizeof(unread[0]); i++)
+		vs_json_put_null(story->json, unread[i]);
+	vs_report_json_put_worst(story, state->device);
+	vs_framework_jax_put_json(story, state->device);
+	return 0;
 }
 
 int vs_report_json_put_device(struct vs_story *story, const struct vs_device_state *state,

@@ -9,6 +9,10 @@
 VS_MUST_CHECK int vs_report_json_put_device(struct vs_story *story,
 					    const struct vs_device_state *state, size_t top);
 
+/* The same of a report of an instant: nothing that takes the whole trace. */
+VS_MUST_CHECK int vs_report_json_put_instant(struct vs_story *story,
+					     const struct vs_device_state *state, size_t top);
+
 /* Its chapters. */
 
 void vs_report_json_put_counts(struct vs_json *json, const struct vs_counts *counts);

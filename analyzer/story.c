@@ -32,9 +32,7 @@ static bool can_recall(const struct vs_options *options)
 {
 	if (options->from_ns || options->to_ns != UINT64_MAX)
 		return false;
-	if (options->command->needs == VS_NEEDS_AT)
-		return options->at != VS_AT_DEFAULT && options->at != VS_AT_PEAK;
-	return options->command->needs == VS_NEEDS_INSTANTS;
+	return options->command->recalls & VS_RECALLS(options->at);
 }
 
 /* The state of the reader counts what was read, so it is asked before any third pass. */

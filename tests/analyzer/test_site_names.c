@@ -93,29 +93,12 @@ static uint64_t in(enum name name)
 	return (uint64_t)(uintptr_t)names_start + 16 * (uint64_t)name + 8;
 }
 
-/* The build-id of the program we are, and where it lies. */
 static int find_program(struct dl_phdr_info *info, size_t size, void *record)
 {
 	struct vs_module *module = record;
 
 	(void)size;
 	module->bias = info->dlpi_addr;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		const char *at = (const char *)(uintptr_t)(info->dlpi_addr + part->p_vaddr);
-		const char *end = at + part->p_memsz;
-
-		while (part->p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
-			const ElfW(Nhdr) *note = (const void *)at;
-
-			at += sizeof(*note) + (note->n_namesz + 3) / 4 * 4;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= VS_BUILD_ID_MAX) {
-				module->build_id_size = note->n_descsz;
-				memcpy(module->build_id, at, note->n_descsz);
-			}
-			at += (note->n_descsz + 3) / 4 * 4;
-		}
-	}
 	return 1; /* the program is the first */
 }
 

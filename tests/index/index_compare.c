@@ -98,6 +98,9 @@ static void compare_everything(const char *trace)
 		{"peak", "--at", "oom"},
 		{"peak", "--at", "end"},
 		{"report", "--at", "end"},
+		{"report", "--at", "peak"},
+		{"report", "--json", "--at", "peak"},
+		{"report", "--at", "oom"},
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
