@@ -19,7 +19,8 @@
 struct open_failure {
 	struct vs_failure_group *group;
 	struct vs_failure failure;
-	bool is_final; /* decided: an out-of-memory, unless a pool takes it over */
+	uint64_t reserved_bytes; /* of the device, then */
+	bool is_final;           /* decided: an out-of-memory, unless a pool takes it over */
 	bool is_pools; /* asked for by a framework's pool, in the middle of a request to it */
 	bool is_jax;   /* by that of JAX, which nobody sees, and which asks for less and less */
 	bool is_past;  /* something of the kind was served since */
@@ -242,6 +243,7 @@ static int on_alloc_failed(struct vs_failures *failures, struct failure_thread *
 					   .error = failed->error,
 					   .thread = record->thread,
 					   .driver_pool = pool};
+	open.reserved_bytes = vs_replay_get_reserved(device);
 	count_failure(open.group, replay->now_ns);
 	pending = find_pending(thread, device, failed->kind);
 	open.is_jax = is_jax(site);
@@ -309,6 +311,19 @@ static void take_back_recovered(struct failure_thread *thread, const struct open
 	thread->nr_recovered = kept;
 }
 
+/*
+ * What the driver said was free, and what has been given back since: a pool that takes a request
+ * page by page gives back all of them before it says that it failed.
+ */
+static uint64_t get_free_now(const struct open_failure *open, uint64_t reserved_now)
+{
+	uint64_t free_size = open->failure.free_size;
+
+	if (open->reserved_bytes > reserved_now)
+		free_size += open->reserved_bytes - reserved_now;
+	return free_size < open->failure.total_size ? free_size : open->failure.total_size;
+}
+
 /* The driver failures under a pool's are part of it. Takes over what the driver told. */
 static void absorb(struct failure_thread *thread, const struct vs_replay_device *device,
 		   struct vs_failure *failure)
@@ -327,7 +342,7 @@ static void absorb(struct failure_thread *thread, const struct vs_replay_device 
 		failure->driver_size = open->failure.size;
 		failure->driver_pool = open->failure.driver_pool;
 		if (open->failure.total_size) {
-			failure->free_size = open->failure.free_size;
+			failure->free_size = get_free_now(open, vs_replay_get_reserved(device));
 			failure->total_size = open->failure.total_size;
 		}
 	}

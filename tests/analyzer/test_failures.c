@@ -209,6 +209,31 @@ static void test_page_that_was_had_is_part_of_a_request_that_failed(void **state
 	script_fini(&script);
 }
 
+/* Its state is that of the report: what was free at the refused page is not. */
+static void test_pages_given_back_before_the_report_are_free_again(void **state)
+{
+	const struct vs_failure_group *group;
+	struct vs_analysis analysis;
+	struct script script;
+
+	(void)state;
+	script_init_usual(&script);
+	for (uint64_t i = 0; i < 4; i++)
+		script_alloc(&script, VS_MEMORY_VMM, 50 + i, 20 * MIB);
+	script_fail(&script, 20 * MIB, 5 * MIB, 1000 * MIB);
+	for (uint64_t i = 1; i < 4; i++)
+		script_free(&script, VS_MEMORY_VMM, 50 + i);
+	script_block_fail(&script, 1, 200 * MIB);
+	script_analyse(&script, &analysis);
+	group = vs_failures_get_last(&analysis.failures, NULL);
+	assert_non_null(group);
+	assert_int_equal(group->last_oom.free_size, 65 * MIB);
+	assert_int_equal(group->last_oom.total_size, 1000 * MIB);
+	assert_int_equal(group->last_oom.driver_size, 20 * MIB);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
 static void test_what_the_pool_said_belongs_to_its_failure(void **state)
 {
 	const struct vs_record words = {.type = VS_RECORD_BLOCK_FAILED_TEXT,
@@ -437,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_failure_before_an_earlier_pool_request_is_not_under_it),
 		cmocka_unit_test(test_pool_that_fails_the_same_request_again_is_one_out_of_memory),
 		cmocka_unit_test(test_page_that_was_had_is_part_of_a_request_that_failed),
+		cmocka_unit_test(test_pages_given_back_before_the_report_are_free_again),
 		cmocka_unit_test(test_what_the_pool_said_belongs_to_its_failure),
 		cmocka_unit_test(test_failures_of_one_site_are_one_group),
 		cmocka_unit_test(test_failures_of_a_driver_pool_count_for_it),
