@@ -181,6 +181,23 @@ int vs_definitions_copy_module(struct vs_definition_module *copy, const struct v
 	return 0;
 }
 
+/* Without a build-id it may be another library of that name. */
+static uint32_t find_same(const struct vs_definitions *definitions,
+			  const struct vs_definition_module *module)
+{
+	size_t i;
+
+	for (i = 0; i < definitions->nr_modules && module->build_id_size; i++) {
+		const struct vs_definition_module *known = definitions->modules[i];
+
+		if (known->build_id_size == module->build_id_size &&
+		    !memcmp(known->build_id, module->build_id, known->build_id_size) &&
+		    !strcmp(known->path, module->path))
+			return known->same;
+	}
+	return module->id;
+}
+
 static int add_module(struct vs_definitions *definitions, const struct vs_module *module)
 {
 	struct vs_definition_module *copy;
@@ -193,11 +210,13 @@ static int add_module(struct vs_definitions *definitions, const struct vs_module
 	if (!copy)
 		return -VS_ERR_NO_MEMORY;
 	err = vs_definitions_copy_module(copy, module);
-	if (err)
+	if (err) {
 		free(copy);
-	else
-		definitions->modules[definitions->nr_modules++] = copy;
-	return err;
+		return err;
+	}
+	copy->same = find_same(definitions, copy);
+	definitions->modules[definitions->nr_modules++] = copy;
+	return 0;
 }
 
 static void end_module(struct vs_definitions *definitions, uint32_t id)
@@ -230,14 +249,25 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
+/* Where in its file it is, which is the same wherever that is loaded. */
+static uint64_t get_place(const struct vs_site_frame *frame)
+{
+	return frame->address - (frame->module ? frame->module->bias : 0);
+}
+
+static uint32_t get_same(const struct vs_site_frame *frame)
+{
+	return frame->module ? frame->module->same : VS_NO_ID;
+}
+
 static uint64_t hash_site(const struct vs_site *site)
 {
 	uint64_t hash = site->nr_frames * 2u + site->is_cut;
 	uint32_t i;
 
 	for (i = 0; i < site->nr_frames; i++) {
-		hash = mix(hash, site->frames[i].address);
-		hash = mix(hash, site->frames[i].module ? site->frames[i].module->id : 0);
+		hash = mix(hash, get_place(&site->frames[i]));
+		hash = mix(hash, get_same(&site->frames[i]));
 	}
 	return hash;
 }
@@ -249,8 +279,8 @@ static bool is_equal(const struct vs_site *a, const struct vs_site *b)
 	if (a->nr_frames != b->nr_frames || a->is_cut != b->is_cut)
 		return false;
 	for (i = 0; i < a->nr_frames; i++)
-		if (a->frames[i].address != b->frames[i].address ||
-		    a->frames[i].module != b->frames[i].module)
+		if (get_place(&a->frames[i]) != get_place(&b->frames[i]) ||
+		    get_same(&a->frames[i]) != get_same(&b->frames[i]))
 			return false;
 	return true;
 }

@@ -14,6 +14,8 @@
  */
 struct vs_definition_module {
 	uint32_t id;
+	uint32_t
+		same; /* the first one with its path and build-id: a library that is loaded again */
 	bool is_gone; /* dlclose: its addresses may belong to another one */
 	uint64_t start;
 	uint64_t end;

@@ -61,6 +61,53 @@ static void test_same_addresses_in_another_module_are_another_site(void **state)
 	script_fini(&script);
 }
 
+static void add_module(struct script *script, uint32_t id, uint64_t start, uint8_t build_id)
+{
+	static const char path[] = "/lib/plugin.so";
+	struct vs_module module = {.id = id,
+				   .start = start,
+				   .end = start + 0x2000,
+				   .bias = start,
+				   .path = {path, sizeof(path) - 1},
+				   .build_id = {build_id},
+				   .build_id_size = build_id ? 20 : 0};
+
+	script_add(script, (struct vs_record){.type = VS_RECORD_MODULE, .module = module});
+}
+
+/* A plugin that is loaded again and again: its line is one, wherever it lies. */
+static void test_a_library_that_is_loaded_again_has_the_same_sites(void **state)
+{
+	static const uint64_t first[] = {0x1100}, second[] = {0x7100};
+	struct vs_definitions definitions;
+	struct script script;
+
+	(void)state;
+	script_init(&script);
+	add_module(&script, 1, 0x1000, 9);
+	script_stack(&script, 1, first, 1);
+	script_add(&script, (struct vs_record){.type = VS_RECORD_MODULE_END, .module_end = {1}});
+	add_module(&script, 2, 0x7000, 9);
+	script_stack(&script, 2, second, 1);
+	script_add(&script, (struct vs_record){.type = VS_RECORD_MODULE_END, .module_end = {2}});
+	add_module(&script, 3, 0x1000, 8); /* it was built anew */
+	script_stack(&script, 3, first, 1);
+	script_add(&script, (struct vs_record){.type = VS_RECORD_MODULE_END, .module_end = {3}});
+	add_module(&script, 4, 0x1000, 0); /* nobody knows what it is */
+	script_stack(&script, 4, first, 1);
+	script_add(&script, (struct vs_record){.type = VS_RECORD_MODULE_END, .module_end = {4}});
+	add_module(&script, 5, 0x1000, 0);
+	script_stack(&script, 5, first, 1);
+	define(&definitions, &script);
+	assert_ptr_equal(vs_definitions_get_site(&definitions, 1),
+			 vs_definitions_get_site(&definitions, 2));
+	for (uint32_t i = 3; i <= 5; i++)
+		assert_ptr_not_equal(vs_definitions_get_site(&definitions, i - 1),
+				     vs_definitions_get_site(&definitions, i));
+	vs_definitions_fini(&definitions);
+	script_fini(&script);
+}
+
 static void test_stack_that_was_not_defined_is_the_site_without_frames(void **state)
 {
 	struct vs_definitions definitions;
@@ -168,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_stacks_under_two_numbers_are_one_site),
 		cmocka_unit_test(test_same_addresses_in_another_module_are_another_site),
+		cmocka_unit_test(test_a_library_that_is_loaded_again_has_the_same_sites),
 		cmocka_unit_test(test_stack_that_was_not_defined_is_the_site_without_frames),
 		cmocka_unit_test(test_names_are_copied_and_the_first_one_stays),
 		cmocka_unit_test(test_code_is_copied_and_its_table_put_together),
