@@ -19,9 +19,9 @@
 struct vs_read_ahead {
 	const struct vs_source *source;
 	struct vs_batch *batches; /* NR_BATCHES */
-	struct vs_record kept;    /* of the next block: it did not belong to the last batch */
+	struct vs_record *kept;   /* of the next block: they did not belong to the last batch */
 	struct vs_reader_block kept_block;
-	bool has_kept;
+	uint32_t nr_kept;
 	bool has_thread;
 	pthread_t thread;
 	pthread_mutex_t mutex; /* for what follows */
@@ -74,7 +74,7 @@ static void keep(struct vs_batch *batch, struct vs_record *record)
 	}
 }
 
-/* One of another block begins the next batch. */
+/* Those of another block begin the next batch. */
 static bool belongs(struct vs_read_ahead *ahead, struct vs_batch *batch)
 {
 	struct vs_reader_block block;
@@ -90,41 +90,54 @@ static bool belongs(struct vs_read_ahead *ahead, struct vs_batch *batch)
 	return false;
 }
 
-/* The first record of a batch may be there already. */
+/* Only definitions point to anything, and they come one by one. */
+static void take(struct vs_batch *batch, uint32_t nr)
+{
+	if (!vs_record_is_event(batch->records[batch->nr].type))
+		keep(batch, &batch->records[batch->nr]);
+	batch->nr += nr;
+}
+
+/* The first records of a batch may be there already. */
 static void begin_batch(struct vs_read_ahead *ahead, struct vs_batch *batch)
 {
 	batch->nr = 0;
 	batch->text_size = 0;
 	batch->status = 1;
 	batch->block = (struct vs_reader_block){0};
-	if (!ahead->has_kept)
+	if (!ahead->nr_kept)
 		return;
-	batch->records[0] = ahead->kept;
-	keep(batch, &batch->records[0]); /* nothing was read since */
-	batch->nr = 1;
+	memcpy(batch->records, ahead->kept, ahead->nr_kept * sizeof(batch->records[0]));
+	take(batch, ahead->nr_kept); /* nothing was read since */
 	batch->block = ahead->kept_block;
-	ahead->has_kept = false;
+	ahead->nr_kept = 0;
+}
+
+/* Events of one block, or one record. */
+static int read_some(const struct vs_source *source, struct vs_record *records, uint32_t most)
+{
+	if (source->next_some)
+		return source->next_some(source->context, records, most);
+	return source->next(source->context, records);
 }
 
 static void fill(struct vs_read_ahead *ahead, struct vs_batch *batch)
 {
-	const struct vs_source *source = ahead->source;
-
 	begin_batch(ahead, batch);
 	while (batch->nr < VS_BATCH_MAX && sizeof(batch->text) - batch->text_size >= TEXT_MAX) {
-		struct vs_record *record = &batch->records[batch->nr];
+		struct vs_record *records = &batch->records[batch->nr];
+		uint32_t nr;
 
-		batch->status = source->next(source->context, record);
+		batch->status = read_some(ahead->source, records, VS_BATCH_MAX - batch->nr);
 		if (batch->status <= 0)
 			return;
+		nr = (uint32_t)batch->status;
 		if (!belongs(ahead, batch)) {
-			ahead->kept = *record;
-			ahead->has_kept = true;
+			memcpy(ahead->kept, records, nr * sizeof(*records));
+			ahead->nr_kept = nr;
 			return;
 		}
-		if (!vs_record_is_event(record->type))
-			keep(batch, record);
-		batch->nr++;
+		take(batch, nr);
 	}
 }
 
@@ -186,7 +199,10 @@ int vs_read_ahead_start(struct vs_read_ahead **out, const struct vs_source *sour
 	if (!ahead)
 		return -VS_ERR_NO_MEMORY;
 	ahead->batches = malloc(NR_BATCHES * sizeof(*ahead->batches));
-	if (!ahead->batches) {
+	ahead->kept = malloc(VS_BATCH_MAX * sizeof(*ahead->kept));
+	if (!ahead->batches || !ahead->kept) {
+		free(ahead->kept);
+		free(ahead->batches);
 		free(ahead);
 		return -VS_ERR_NO_MEMORY;
 	}
@@ -236,6 +252,7 @@ void vs_read_ahead_stop(struct vs_read_ahead *ahead)
 		pthread_join(ahead->thread, NULL);
 	pthread_cond_destroy(&ahead->changed);
 	pthread_mutex_destroy(&ahead->mutex);
+	free(ahead->kept);
 	free(ahead->batches);
 	free(ahead);
 }

@@ -15,7 +15,7 @@ struct vs_source_extent {
 /*
  * Where records come from. next: 1 a record, 0 the end, <0 an error.
  *
- * A trace in a file has two more, others NULL. They also say that next may be called on another
+ * A trace in a file has three more, others NULL. They also say that next may be called on another
  * thread than rewind, as long as nobody uses the source meanwhile.
  */
 struct vs_source {
@@ -23,6 +23,10 @@ struct vs_source {
 	int (*rewind)(void *context);
 	void *context;
 	uint64_t size; /* bytes of the file, 0: there is none */
+
+	/* next for several events of one block, or one definition: how many they are, at most so
+	 * many. */
+	int (*next_some)(void *context, struct vs_record *records, uint32_t most);
 
 	/* Which block of the file the last record came from. */
 	void (*get_block)(void *context, struct vs_reader_block *block);

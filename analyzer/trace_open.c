@@ -45,15 +45,20 @@ int vs_trace_open_reader(struct vs_reader **reader, const char *path)
 	return err;
 }
 
-int vs_trace_open_next(struct vs_reader *reader, struct vs_record *record)
+int vs_trace_open_next_some(struct vs_reader *reader, struct vs_record *records, uint32_t most)
 {
 	int got;
 
 	/* Behind a cut there is nothing; behind a damaged block there may be another one. */
 	do {
-		got = vs_reader_next(reader, record);
+		got = vs_reader_next_some(reader, records, most);
 	} while (got == -VS_ERR_CORRUPT);
-	return got > 0;
+	return got > 0 ? got : 0;
+}
+
+int vs_trace_open_next(struct vs_reader *reader, struct vs_record *record)
+{
+	return vs_trace_open_next_some(reader, record, 1);
 }
 
 int vs_trace_open_finish(struct vs_reader *reader, const char *path)

@@ -31,6 +31,10 @@ VS_MUST_CHECK int vs_trace_open_reader(struct vs_reader **reader, const char *pa
  */
 VS_MUST_CHECK int vs_trace_open_next(struct vs_reader *reader, struct vs_record *record);
 
+/* The same for several of one block (vs_reader_next_some): how many they are. */
+VS_MUST_CHECK int vs_trace_open_next_some(struct vs_reader *reader, struct vs_record *records,
+					  uint32_t most);
+
 /*
  * Closes the reader. VS_EXIT_DONE; or VS_EXIT_DAMAGED after one line on stderr if a part could not
  * be read, or the trace ends in the middle and its log is gone.

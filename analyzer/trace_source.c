@@ -8,6 +8,11 @@ static int next_record(void *context, struct vs_record *record)
 	return vs_trace_open_next(context, record);
 }
 
+static int next_records(void *context, struct vs_record *records, uint32_t most)
+{
+	return vs_trace_open_next_some(context, records, most);
+}
+
 static int rewind_records(void *context)
 {
 	return vs_reader_rewind(context);
@@ -45,6 +50,7 @@ struct vs_source vs_trace_source_make(struct vs_reader *reader)
 	struct vs_source source = {.next = next_record,
 				   .rewind = rewind_records,
 				   .context = reader,
+				   .next_some = next_records,
 				   .get_block = get_block,
 				   .guess = guess};
 

@@ -63,7 +63,18 @@ void vs_columns_reader_destroy(struct vs_columns_reader *reader);
 VS_MUST_CHECK int vs_columns_reader_begin(struct vs_columns_reader *reader, const uint8_t *bytes,
 					  size_t size, uint32_t nr);
 
-/* 1 and an event, 0 after the last one, or -VS_ERR_CORRUPT. Whatever the bytes are. */
-VS_MUST_CHECK int vs_columns_reader_next(struct vs_columns_reader *reader, struct vs_record *event);
+/*
+ * The next events, at least 1 and at most so many: how many they are. 0 after the last one, or
+ * -VS_ERR_CORRUPT in place of the first that cannot be read. Whatever the bytes are.
+ */
+VS_MUST_CHECK int vs_columns_reader_next_some(struct vs_columns_reader *reader,
+					      struct vs_record *events, uint32_t most);
+
+/* The same for one: 1 and an event. */
+VS_MUST_CHECK static inline int vs_columns_reader_next(struct vs_columns_reader *reader,
+						       struct vs_record *event)
+{
+	return vs_columns_reader_next_some(reader, event, 1);
+}
 
 #endif

@@ -347,24 +347,20 @@ static int check_end(struct vs_columns_reader *reader)
 	return reader->error;
 }
 
-int vs_columns_reader_next(struct vs_columns_reader *reader, struct vs_record *event)
+/* There is one left, and no error so far. False: there is one by now. */
+static inline bool get_event(struct vs_columns_reader *reader, struct vs_record *event)
 {
 	struct vs_columns_values values;
 	struct vs_columns_now now;
-	uint32_t code;
+	uint32_t code = get_thread(reader, &now);
 
-	if (reader->error)
-		return reader->error;
-	if (!reader->nr_left)
-		return check_end(reader);
-	code = get_thread(reader, &now);
 	if (reader->error || !get_site(reader, &now, code))
-		return reader->error;
+		return false;
 	get_time(reader, &now);
 	values.address = values.size = 0;
 	if (reader->error || !get_values(reader, &now, &values) ||
 	    (now.site->nr_rows && !get_row(reader, now.site, &values)))
-		return reader->error;
+		return false;
 	event->type = now.site->type;
 	event->time_ns = reader->time * reader->time_unit_ns;
 	event->thread = now.thread->id;
@@ -372,7 +368,21 @@ int vs_columns_reader_next(struct vs_columns_reader *reader, struct vs_record *e
 				   values.size))
 		clear_fields(event);
 	reader->nr_left--;
-	return 1;
+	return true;
+}
+
+int vs_columns_reader_next_some(struct vs_columns_reader *reader, struct vs_record *events,
+				uint32_t most)
+{
+	uint32_t nr = 0;
+
+	if (reader->error)
+		return reader->error;
+	if (!reader->nr_left)
+		return check_end(reader);
+	while (nr < most && reader->nr_left && get_event(reader, &events[nr]))
+		nr++;
+	return nr ? (int)nr : reader->error;
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------- */

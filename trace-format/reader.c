@@ -578,15 +578,23 @@ static int next_definition(struct vs_reader *reader, struct vs_record *record)
 	return is_record;
 }
 
-static int next_event(struct vs_reader *reader, struct vs_record *record)
+/* As many as there are in the block. 0: none that this version knows, or none at all. */
+static int next_events(struct vs_reader *reader, struct vs_record *records, uint32_t most)
 {
-	int ret = vs_columns_reader_next(reader->columns, record);
+	int ret = vs_columns_reader_next_some(reader->columns, records, most), nr = 0;
 
 	if (ret <= 0) {
 		reader->place = IN_BLOCKS;
 		return ret ? damage_block(reader, ret) : 0;
 	}
-	return is_known(record);
+	for (int i = 0; i < ret; i++) {
+		if (!is_known(&records[i]))
+			continue;
+		if (nr < i)
+			records[nr] = records[i];
+		nr++;
+	}
+	return nr;
 }
 
 static int next_in_log(struct vs_reader *reader, struct vs_record *record)
@@ -610,16 +618,18 @@ static int next_in_log(struct vs_reader *reader, struct vs_record *record)
 	}
 }
 
-static void note_record(struct vs_reader *reader, const struct vs_record *record)
+static void note_records(struct vs_reader *reader, const struct vs_record *records, uint32_t nr)
 {
-	reader->state.nr_records++;
-	if (vs_record_is_event(record->type))
-		reader->last_time_ns = record->time_ns;
-	if (record->type == VS_RECORD_LOST)
-		reader->nr_lost_told += record->lost.nr_events;
+	reader->state.nr_records += nr;
+	/* They are events, or there is one. */
+	if (vs_record_is_event(records[nr - 1].type))
+		reader->last_time_ns = records[nr - 1].time_ns;
+	for (uint32_t i = 0; i < nr; i++)
+		if (records[i].type == VS_RECORD_LOST)
+			reader->nr_lost_told += records[i].lost.nr_events;
 }
 
-int vs_reader_next(struct vs_reader *reader, struct vs_record *record)
+int vs_reader_next_some(struct vs_reader *reader, struct vs_record *records, uint32_t most)
 {
 	int ret = 0;
 
@@ -629,21 +639,26 @@ int vs_reader_next(struct vs_reader *reader, struct vs_record *record)
 			ret = next_block(reader);
 			break;
 		case IN_DEFINITIONS:
-			ret = next_definition(reader, record);
+			ret = next_definition(reader, records);
 			break;
 		case IN_EVENTS:
-			ret = next_event(reader, record);
+			ret = next_events(reader, records, most);
 			break;
 		case IN_LOG:
-			ret = next_in_log(reader, record);
+			ret = next_in_log(reader, records);
 			break;
 		case AT_END:
 			return 0;
 		}
 	}
-	if (ret == 1)
-		note_record(reader, record);
+	if (ret > 0)
+		note_records(reader, records, (uint32_t)ret);
 	return ret;
+}
+
+int vs_reader_next(struct vs_reader *reader, struct vs_record *record)
+{
+	return vs_reader_next_some(reader, record, 1);
 }
 
 int vs_reader_rewind(struct vs_reader *reader)

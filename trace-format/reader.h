@@ -34,6 +34,13 @@ void vs_reader_close(struct vs_reader *reader);
 VS_MUST_CHECK int vs_reader_next(struct vs_reader *reader, struct vs_record *record);
 
 /*
+ * The same for several that come from one block: how many they are, at most so many. Definitions
+ * come one by one, for what one points to is gone with the next.
+ */
+VS_MUST_CHECK int vs_reader_next_some(struct vs_reader *reader, struct vs_record *records,
+				      uint32_t most);
+
+/*
  * From the first record again. Once the end was reached, later rounds end at the same record, also
  * when the program has gone on meanwhile. The state begins anew, but for is_complete and
  * is_damaged.

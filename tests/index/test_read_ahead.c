@@ -1,8 +1,11 @@
 /* What another thread reads is what one would have read oneself. */
 #include "read_ahead.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "index_trace.h"
 #include "long_trace.h"
@@ -10,6 +13,7 @@
 #include "reader.h"
 #include "scratch.h"
 #include "script.h"
+#include "trace_open.h"
 #include "trace_source.h"
 
 #define NR_SEEDS 40
@@ -65,6 +69,11 @@ static uint64_t hash_record(uint64_t hash, const struct vs_record *record)
 	default:
 		return hash;
 	}
+}
+
+static int next_of(void *context, struct vs_record *record)
+{
+	return vs_trace_open_next(context, record);
 }
 
 struct sum {
@@ -127,16 +136,43 @@ static void assert_same_sum(struct sum one, struct sum other)
 	assert_int_equal(one.blocks, other.blocks);
 }
 
+/* What a reader knows after the last record. */
+static struct vs_reader_state get_state(const struct vs_reader *reader)
+{
+	struct vs_reader_state state;
+
+	vs_reader_get_state(reader, &state);
+	return state;
+}
+
+static void assert_same_state(const struct vs_reader_state *one,
+			      const struct vs_reader_state *other)
+{
+	assert_int_equal(one->is_complete, other->is_complete);
+	assert_int_equal(one->is_damaged, other->is_damaged);
+	assert_int_equal(one->is_cut, other->is_cut);
+	assert_int_equal(one->has_end, other->has_end);
+	assert_int_equal(one->nr_records, other->nr_records);
+	assert_int_equal(one->nr_lost, other->nr_lost);
+	assert_int_equal(one->nr_bad_blocks, other->nr_bad_blocks);
+	assert_int_equal(one->nr_gaps, other->nr_gaps);
+	assert_int_equal(one->nr_events_in_blocks, other->nr_events_in_blocks);
+}
+
+/* What was found damaged, too. */
 static void check_trace(const char *path)
 {
 	struct vs_reader *reader = open_trace(path);
 	struct vs_source source = vs_trace_source_make(reader);
 	struct sum direct = read_directly(&source);
+	struct vs_reader_state state = get_state(reader), other;
 
 	assert_true(direct.nr > 0);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(source.rewind(source.context), 0);
 		assert_same_sum(read_batches(&source), direct);
+		other = get_state(reader);
+		assert_same_state(&other, &state);
 	}
 	vs_reader_close(reader);
 }
@@ -157,6 +193,66 @@ static void test_definitions_among_events_come_as_they_are(void **state)
 		index_trace_write(&script, "random.vscope", 1 + seed * 7);
 		check_trace("random.vscope");
 		script_fini(&script);
+	}
+}
+
+static long get_file_size(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return (long)st.st_size;
+}
+
+/* Some bytes are not what they were; what they were in is left out, and what follows comes. */
+static void damage(const char *path, unsigned int seed)
+{
+	FILE *file = fopen(path, "r+b");
+	long size = get_file_size(path);
+
+	assert_non_null(file);
+	for (unsigned int i = 0; i < 1 + seed % 3; i++) {
+		/* The header, and the block that says what program it was, stay as they are. */
+		long offset =
+			2000 + (long)((seed + i) * 2654435761u % (unsigned long)(size - 2000));
+
+		assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+		assert_int_equal(fputc((int)(seed * 31 + i) & 0xff, file) == EOF, 0);
+	}
+	assert_int_equal(fclose(file), 0);
+}
+
+static void test_damaged_trace_comes_as_one_reads_it_oneself(void **state)
+{
+	unsigned int nr_damaged = 0;
+
+	(void)state;
+	for (unsigned int seed = 1; seed <= NR_SEEDS; seed++) {
+		struct vs_reader *reader;
+		struct script script;
+
+		random_script_make(&script, seed, 6000);
+		index_trace_write(&script, "damaged.vscope", 200);
+		damage("damaged.vscope", seed);
+		check_trace("damaged.vscope");
+		reader = open_trace("damaged.vscope");
+		(void)read_directly(&(struct vs_source){.next = next_of, .context = reader});
+		nr_damaged += get_state(reader).is_damaged;
+		vs_reader_close(reader);
+		script_fini(&script);
+	}
+	assert_true(nr_damaged > NR_SEEDS / 2);
+}
+
+static void test_trace_that_is_cut_comes_as_one_reads_it_oneself(void **state)
+{
+	long size = get_file_size("long.vscope");
+
+	(void)state;
+	assert_int_equal(system("cp long.vscope cut.vscope"), 0);
+	for (int part = 9; part > 0; part--) {
+		assert_int_equal(truncate("cut.vscope", size * part / 10), 0);
+		check_trace("cut.vscope");
 	}
 }
 
@@ -263,6 +359,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_trace_comes_as_it_is),
 		cmocka_unit_test(test_definitions_among_events_come_as_they_are),
+		cmocka_unit_test(test_damaged_trace_comes_as_one_reads_it_oneself),
+		cmocka_unit_test(test_trace_that_is_cut_comes_as_one_reads_it_oneself),
 		cmocka_unit_test(test_source_that_is_no_file_is_read_in_batches_too),
 		cmocka_unit_test(test_source_can_be_used_again_after_a_stop_in_the_middle),
 		cmocka_unit_test(test_error_comes_behind_what_was_read),
