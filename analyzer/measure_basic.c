@@ -1,5 +1,7 @@
 #include "measure_basic.h"
 
+#include <assert.h>
+
 static struct vs_measure_basic *measure_of(struct vs_observer *observer)
 {
 	return (struct vs_measure_basic *)(void *)observer; /* its first member */
@@ -33,32 +35,32 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 	return vs_measure_counts_note(measure->counts, replay, change);
 }
 
+int vs_measure_basic_make_room(struct vs_measure_basic *measure, const struct vs_replay *replay)
+{
+	int err = vs_measure_peak_make_room(measure->peak, replay);
+
+	if (!err)
+		err = vs_measure_counts_make_room(measure->counts, replay);
+	if (!err)
+		err = vs_measure_sites_make_room(measure->sites, replay);
+	if (!err)
+		err = vs_measure_retained_make_room(measure->retained, replay);
+	if (!err && measure->peaks)
+		err = vs_measure_peaks_make_room(measure->peaks, replay);
+	if (err)
+		return err;
+	measure->nr_accounts = replay->nr_accounts;
+	measure->nr_pools = replay->nr_pools;
+	measure->nr_devices = replay->nr_devices;
+	return 0;
+}
+
 /* Both of the above, and what on_record does with it. */
 static int on_block(struct vs_observer *observer, const struct vs_replay *replay,
 		    struct vs_item *block, const struct vs_record *record)
 {
-	struct vs_measure_basic *measure = measure_of(observer);
-	const struct vs_account *account = block->account;
-	bool is_birth = vs_replay_is_birth(record);
-	int err = vs_measure_counts_note_block(measure->counts, replay, block, is_birth);
-
-	if (!err)
-		err = vs_measure_peak_note(measure->peak, replay, account,
-					   is_birth ? account->live_bytes - block->size
-						    : account->live_bytes + block->size,
-					   is_birth ? account->live_count - 1
-						    : account->live_count + 1);
-	if (!err && is_birth)
-		err = vs_measure_sites_note(measure->sites, replay, block, VS_CAUSE_EVENT);
-	if (!err)
-		err = vs_measure_retained_note(measure->retained, replay, block, is_birth);
-	if (!err && measure->peaks)
-		err = vs_measure_peaks_note(measure->peaks, replay, block, is_birth);
-	if (!err && is_birth)
-		err = vs_measure_peak_raise(measure->peak, replay, record->thread);
-	if (!err && measure->peaks)
-		err = vs_measure_peaks_follow_block(measure->peaks, replay, block, record);
-	return err;
+	return vs_measure_basic_note_block(measure_of(observer), replay, block, record,
+					   vs_replay_is_birth(record));
 }
 
 static bool is_wanted(uint64_t records, const struct vs_record *record)
@@ -117,6 +119,7 @@ void vs_measure_basic_init(struct vs_measure_basic *measure)
 {
 	struct vs_observer *observer = &measure->observer;
 
+	assert(!measure->peaks || !measure->peaks->is_known);
 	*observer = (struct vs_observer){
 		.changes = measure->peak->observer.changes | measure->counts->observer.changes |
 			   measure->sites->observer.changes | measure->retained->observer.changes,

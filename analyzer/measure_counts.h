@@ -40,30 +40,23 @@ VS_MUST_CHECK int vs_measure_counts_note_record(struct vs_measure_counts *measur
 						const struct vs_replay *replay,
 						const struct vs_record *record);
 
-/* The same for vs_observer.on_block. */
+/* Room for all devices and pools of the replay. -VS_ERR_NO_MEMORY. */
 VS_MUST_CHECK int vs_measure_counts_make_room(struct vs_measure_counts *measure,
 					      const struct vs_replay *replay);
-static inline int vs_measure_counts_note_block(struct vs_measure_counts *measure,
-					       const struct vs_replay *replay,
-					       const struct vs_item *block, bool is_birth)
-{
-	struct vs_counts *counts;
-	int err;
 
-	if (__builtin_expect(block->device->index >= measure->devices_capacity ||
-				     (block->pool && block->pool->index >= measure->pools_capacity),
-			     0)) {
-		err = vs_measure_counts_make_room(measure, replay);
-		if (err)
-			return err;
-	}
-	counts = block->pool ? &measure->pools[block->pool->index]
-			     : &measure->devices[block->device->index].kinds[block->kind];
+/* The same for vs_observer.on_block; there is room. */
+static inline void vs_measure_counts_note_block(struct vs_measure_counts *measure,
+						const struct vs_item *block, bool is_birth)
+{
+	struct vs_counts *counts =
+		block->pool ? &measure->pools[block->pool->index]
+			    : &measure->devices[block->device->index].kinds[block->kind];
+
 	if (!is_birth) {
 		counts->frees++;
 		counts->live_at_end_count--;
 		counts->live_at_end_bytes -= block->size;
-		return 0;
+		return;
 	}
 	counts->allocs++;
 	counts->bytes_allocated += block->size;
@@ -71,7 +64,6 @@ static inline int vs_measure_counts_note_block(struct vs_measure_counts *measure
 	counts->live_at_end_bytes += block->size;
 	if (counts->live_at_end_bytes > counts->peak_bytes)
 		counts->peak_bytes = counts->live_at_end_bytes;
-	return 0;
 }
 
 /* Never NULL. */

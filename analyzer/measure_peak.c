@@ -47,7 +47,6 @@ static void raise_peaks(struct vs_measure_peak *measure, const struct vs_replay 
 						       reserved, vs_instant_now(replay, thread)};
 			peaks->epoch++;
 		}
-		/* A pool may hold all it takes from the start: the fullest moment tells most. */
 		if (reserved > peaks->reserved.bytes || is_first ||
 		    (reserved == peaks->reserved.bytes &&
 		     device->live_bytes > peaks->reserved.other))

@@ -44,19 +44,31 @@ VS_MUST_CHECK int vs_measure_peak_make_room(struct vs_measure_peak *measure,
 					    const struct vs_replay *replay);
 
 /*
- * The observer's two, for those who feed several measures: an account changes, which held so much
- * before; a record was applied that something may rise with.
+ * An account changes, which held so much before, and there is room for it.
  *
  * Copying all accounts at every new peak would cost accounts x peaks. Instead, an account notes
  * what it held at the peak when it changes for the first time after it.
+ */
+static inline void vs_measure_peak_keep(struct vs_measure_peak *measure,
+					const struct vs_account *account, uint64_t bytes,
+					uint64_t count)
+{
+	struct vs_peak_account *noted = &measure->accounts[account->index];
+	uint64_t epoch = measure->devices[account->device->index].epoch;
+
+	if (noted->epoch != epoch)
+		*noted = (struct vs_peak_account){bytes, count, epoch};
+}
+
+/*
+ * The observer's two, for those who feed several measures: an account changes; a record was applied
+ * that something may rise with.
  */
 static inline int vs_measure_peak_note(struct vs_measure_peak *measure,
 				       const struct vs_replay *replay,
 				       const struct vs_account *account, uint64_t bytes,
 				       uint64_t count)
 {
-	struct vs_peak_account *noted;
-	uint64_t epoch;
 	int err;
 
 	if (__builtin_expect(account->index >= measure->accounts_capacity ||
@@ -66,15 +78,24 @@ static inline int vs_measure_peak_note(struct vs_measure_peak *measure,
 		if (err)
 			return err;
 	}
-	noted = &measure->accounts[account->index];
-	epoch = measure->devices[account->device->index].epoch;
-	if (noted->epoch == epoch)
-		return 0;
-	*noted = (struct vs_peak_account){bytes, count, epoch};
+	vs_measure_peak_keep(measure, account, bytes, count);
 	return 0;
 }
 VS_MUST_CHECK int vs_measure_peak_raise(struct vs_measure_peak *measure,
 					const struct vs_replay *replay, uint32_t thread);
+
+/* Whether the latter has anything to do, when something happened on this device only. There is
+ * room for it. */
+static inline bool vs_measure_peak_is_raised(const struct vs_measure_peak *measure,
+					     const struct vs_replay_device *device)
+{
+	const struct vs_peak_device *peaks = &measure->devices[device->index];
+	uint64_t reserved = vs_replay_get_reserved(device);
+
+	/* A pool may hold all it takes from the start: the fullest moment tells most. */
+	return device->live_bytes > peaks->live.bytes || reserved > peaks->reserved.bytes ||
+	       (reserved == peaks->reserved.bytes && device->live_bytes > peaks->reserved.other);
+}
 
 /* Records that nothing rises with: something is freed, or told. */
 #define VS_MEASURE_PEAK_IDLE                                              \

@@ -33,6 +33,13 @@ static inline int make_room(struct vs_measure_peaks *measure, const struct vs_re
 	return replay->nr_devices > measure->nr_devices ? add_devices(measure, replay) : 0;
 }
 
+int vs_measure_peaks_make_room(struct vs_measure_peaks *measure, const struct vs_replay *replay)
+{
+	int err = make_room(measure, replay);
+
+	return err ? err : VS_GROW(measure->pools, measure->pools_capacity, replay->nr_pools);
+}
+
 /* For which peak notes are made. */
 static inline uint64_t get_epoch(const struct vs_measure_peaks *measure,
 				 const struct vs_replay_device *device)
@@ -88,15 +95,6 @@ static int get_maker(struct vs_peaks_device *device, const char *name, size_t *n
 	return err;
 }
 
-static void change_maker(struct vs_peaks_maker *maker, uint64_t epoch, uint64_t added)
-{
-	if (maker->epoch != epoch) {
-		maker->epoch = epoch;
-		maker->bytes_then = maker->bytes;
-	}
-	maker->bytes += added;
-}
-
 /* Arrays and handles have no place in the address map. */
 static bool is_piece(const struct vs_item *item)
 {
@@ -136,7 +134,8 @@ int vs_measure_peaks_note(struct vs_measure_peaks *measure, const struct vs_repl
 	epoch = get_epoch(measure, item->device);
 	if (!is_charge) {
 		if (item->made_in)
-			change_maker(&device->makers[item->made_in - 1], epoch, 0 - item->size);
+			vs_measure_peaks_change_maker(&device->makers[item->made_in - 1], epoch,
+						      0 - item->size);
 		item->made_in = 0;
 		return item->charge_epoch != epoch && is_piece(item)
 			       ? note_gone(device, item, epoch)
@@ -145,7 +144,7 @@ int vs_measure_peaks_note(struct vs_measure_peaks *measure, const struct vs_repl
 	err = get_maker(device, get_phase(measure, replay, replay->last_thread->id), &number);
 	if (err)
 		return err;
-	change_maker(&device->makers[number], epoch, item->size);
+	vs_measure_peaks_change_maker(&device->makers[number], epoch, item->size);
 	item->made_in = (uint32_t)number + 1;
 	item->charge_epoch = epoch;
 	return 0;
@@ -187,8 +186,8 @@ static int note_made(struct vs_peaks_device *device, uint64_t epoch)
 
 /* ---- Pools ---------------------------------------------------------------------------------- */
 
-static void follow_pool(struct vs_measure_peaks *measure, const struct vs_replay *replay,
-			const struct vs_replay_pool *pool, uint32_t thread)
+void vs_measure_peaks_follow_pool(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+				  const struct vs_replay_pool *pool, uint32_t thread)
 {
 	struct vs_peaks_pool *peaks = &measure->pools[pool->index];
 	uint64_t held =
@@ -211,14 +210,14 @@ static int follow_pools(struct vs_measure_peaks *measure, const struct vs_replay
 	int err = VS_GROW(measure->pools, measure->pools_capacity, replay->nr_pools);
 
 	for (i = 0; i < replay->nr_pools && !err; i++)
-		follow_pool(measure, replay, replay->pools[i], thread);
+		vs_measure_peaks_follow_pool(measure, replay, replay->pools[i], thread);
 	return err;
 }
 
 /* ---- The pass ------------------------------------------------------------------------------- */
 
-static int follow_device(struct vs_measure_peaks *measure, const struct vs_replay *replay,
-			 const struct vs_replay_device *device, uint32_t thread)
+int vs_measure_peaks_follow_device(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+				   const struct vs_replay_device *device, uint32_t thread)
 {
 	struct vs_peaks_device *peaks = &measure->devices[device->index];
 	struct vs_instant now;
@@ -246,25 +245,11 @@ int vs_measure_peaks_follow(struct vs_measure_peaks *measure, const struct vs_re
 	int err = make_room(measure, replay);
 
 	for (i = 0; i < replay->nr_devices && !err; i++)
-		err = follow_device(measure, replay, replay->devices[i], record->thread);
+		err = vs_measure_peaks_follow_device(measure, replay, replay->devices[i],
+						     record->thread);
 	if (err || !can_raise_pools(record))
 		return err;
 	return follow_pools(measure, replay, record->thread);
-}
-
-int vs_measure_peaks_follow_block(struct vs_measure_peaks *measure, const struct vs_replay *replay,
-				  const struct vs_item *block, const struct vs_record *record)
-{
-	int err = make_room(measure, replay);
-
-	if (!err)
-		err = follow_device(measure, replay, block->device, record->thread);
-	if (err || !vs_replay_is_birth(record) || !block->pool)
-		return err;
-	err = VS_GROW(measure->pools, measure->pools_capacity, replay->nr_pools);
-	if (!err)
-		follow_pool(measure, replay, block->pool, record->thread);
-	return err;
 }
 
 static int on_record(struct vs_observer *observer, const struct vs_replay *replay,

@@ -81,11 +81,77 @@ VS_MUST_CHECK int vs_measure_peaks_follow(struct vs_measure_peaks *measure,
 					  const struct vs_replay *replay,
 					  const struct vs_record *record);
 
-/* The second for vs_observer.on_block. */
-VS_MUST_CHECK int vs_measure_peaks_follow_block(struct vs_measure_peaks *measure,
+/* Room for all devices and pools of the replay. -VS_ERR_NO_MEMORY. */
+VS_MUST_CHECK int vs_measure_peaks_make_room(struct vs_measure_peaks *measure,
+					     const struct vs_replay *replay);
+
+/*
+ * Both for vs_observer.on_block, when the highest peak is not known; there is room. Nearly always
+ * the phase is that of the event before, and the curve goes on as it was: that is done here.
+ */
+VS_MUST_CHECK int vs_measure_peaks_follow_device(struct vs_measure_peaks *measure,
+						 const struct vs_replay *replay,
+						 const struct vs_replay_device *device,
+						 uint32_t thread);
+void vs_measure_peaks_follow_pool(struct vs_measure_peaks *measure, const struct vs_replay *replay,
+				  const struct vs_replay_pool *pool, uint32_t thread);
+
+static inline void vs_measure_peaks_change_maker(struct vs_peaks_maker *maker, uint64_t epoch,
+						 uint64_t added)
+{
+	if (maker->epoch != epoch) {
+		maker->epoch = epoch;
+		maker->bytes_then = maker->bytes;
+	}
+	maker->bytes += added;
+}
+
+static inline int vs_measure_peaks_note_block(struct vs_measure_peaks *measure,
+					      const struct vs_replay *replay, struct vs_item *block,
+					      bool is_birth, uint32_t thread)
+{
+	struct vs_peaks_device *device = &measure->devices[block->device->index];
+	uint64_t epoch = measure->peak->devices[block->device->index].epoch;
+	size_t maker = is_birth ? device->last_maker : block->made_in - (size_t)1;
+
+	if (maker >= device->nr_makers)
+		return vs_measure_peaks_note(measure, replay, block, is_birth);
+	if (!is_birth) {
+		if (block->charge_epoch != epoch)
+			return vs_measure_peaks_note(measure, replay, block, false);
+		vs_measure_peaks_change_maker(&device->makers[maker], epoch, 0 - block->size);
+		block->made_in = 0;
+		return 0;
+	}
+	if (measure->phase_epoch != replay->phase_epoch || measure->phase_thread != thread ||
+	    device->makers[maker].name != measure->phase)
+		return vs_measure_peaks_note(measure, replay, block, true);
+	vs_measure_peaks_change_maker(&device->makers[maker], epoch, block->size);
+	block->made_in = (uint32_t)maker + 1;
+	block->charge_epoch = epoch;
+	return 0;
+}
+
+static inline int vs_measure_peaks_follow_block(struct vs_measure_peaks *measure,
 						const struct vs_replay *replay,
-						const struct vs_item *block,
-						const struct vs_record *record);
+						const struct vs_item *block, bool is_birth,
+						uint32_t thread)
+{
+	const struct vs_replay_device *device = block->device;
+	const struct vs_replay_pool *pool = block->pool;
+	const struct vs_peaks_pool *peaks;
+	int err = 0;
+
+	if (vs_peak_curve_is_moved(&measure->devices[device->index].curve, device->live_bytes))
+		err = vs_measure_peaks_follow_device(measure, replay, device, thread);
+	/* Of pools nothing rises when something is freed. */
+	if (err || !is_birth || !pool)
+		return err;
+	peaks = &measure->pools[pool->index];
+	if (pool->block_bytes > peaks->live_bytes || pool->segment_bytes > peaks->held_bytes)
+		vs_measure_peaks_follow_pool(measure, replay, pool, thread);
+	return 0;
+}
 
 /*
  * After the end of the replay. NULL: nothing happened on the device, or (is_known is false) it has

@@ -143,6 +143,16 @@ int vs_measure_retained_make_room(struct vs_measure_retained *measure,
 	return err ? err : VS_GROW(measure->dirty, measure->dirty_capacity, replay->nr_accounts);
 }
 
+int vs_measure_retained_note(struct vs_measure_retained *measure, const struct vs_replay *replay,
+			     const struct vs_item *item, bool is_charge)
+{
+	int err = vs_measure_retained_make_room(measure, replay);
+
+	if (!err)
+		vs_measure_retained_count(measure, item, is_charge);
+	return err;
+}
+
 static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {

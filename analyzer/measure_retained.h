@@ -82,24 +82,14 @@ void vs_measure_retained_fini(struct vs_measure_retained *measure);
 VS_MUST_CHECK int vs_measure_retained_make_room(struct vs_measure_retained *measure,
 						const struct vs_replay *replay);
 
-/* The observer's own, for those who feed several measures: an item is charged (after) or discharged
- * (before). */
-static inline int vs_measure_retained_note(struct vs_measure_retained *measure,
-					   const struct vs_replay *replay,
-					   const struct vs_item *item, bool is_charge)
+/* An item is charged or discharged, and there is room for its account. */
+static inline void vs_measure_retained_count(struct vs_measure_retained *measure,
+					     const struct vs_item *item, bool is_charge)
 {
 	uint32_t index = item->account->index;
-	struct vs_retained_account *account;
+	struct vs_retained_account *account = &measure->accounts[index];
 	uint64_t size = item->size;
-	int err;
 
-	if (__builtin_expect(
-		    index >= measure->accounts_capacity || index >= measure->dirty_capacity, 0)) {
-		err = vs_measure_retained_make_room(measure, replay);
-		if (err)
-			return err;
-	}
-	account = &measure->accounts[index];
 	if (item->id > measure->boundary_id) {
 		if (is_charge)
 			account->young_bytes += size;
@@ -111,8 +101,13 @@ static inline int vs_measure_retained_note(struct vs_measure_retained *measure,
 		account->is_dirty = true;
 		measure->dirty[measure->nr_dirty++] = index;
 	}
-	return 0;
 }
+
+/* The observer's own, for those who feed several measures: an item is charged (after) or discharged
+ * (before). */
+VS_MUST_CHECK int vs_measure_retained_note(struct vs_measure_retained *measure,
+					   const struct vs_replay *replay,
+					   const struct vs_item *item, bool is_charge);
 
 /* The same: a record was applied, a STEP or a PHASE_POP. */
 VS_MUST_CHECK int vs_measure_retained_note_record(struct vs_measure_retained *measure,

@@ -15,6 +15,25 @@ int vs_measure_sites_make_room(struct vs_measure_sites *measure, const struct vs
 	return VS_GROW(measure->accounts, measure->accounts_capacity, replay->nr_accounts);
 }
 
+int vs_measure_sites_note(struct vs_measure_sites *measure, const struct vs_replay *replay,
+			  const struct vs_item *item, enum vs_change_cause cause)
+{
+	struct vs_site_totals *totals;
+	int err = vs_measure_sites_make_room(measure, replay);
+
+	if (err || !replay->is_in_window)
+		return err;
+	if (cause != VS_CAUSE_RESTORED) {
+		vs_measure_sites_count(measure, replay, item);
+		return 0;
+	}
+	/* A free had failed: it was counted when it was allocated. */
+	totals = &measure->accounts[item->account->index];
+	if (item->account->live_bytes > totals->peak_bytes)
+		totals->peak_bytes = item->account->live_bytes;
+	return 0;
+}
+
 static int on_change(struct vs_observer *observer, const struct vs_replay *replay,
 		     const struct vs_change *change)
 {

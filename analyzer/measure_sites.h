@@ -28,24 +28,15 @@ void vs_measure_sites_fini(struct vs_measure_sites *measure);
 VS_MUST_CHECK int vs_measure_sites_make_room(struct vs_measure_sites *measure,
 					     const struct vs_replay *replay);
 
-/* The observer's own, for those who feed several measures: an item was charged. */
-static inline int vs_measure_sites_note(struct vs_measure_sites *measure,
-					const struct vs_replay *replay, const struct vs_item *item,
-					enum vs_change_cause cause)
+/* An item was charged in the window, because the program asked for it; there is room. */
+static inline void vs_measure_sites_count(struct vs_measure_sites *measure,
+					  const struct vs_replay *replay,
+					  const struct vs_item *item)
 {
-	struct vs_site_totals *totals;
-	int err = 0;
+	struct vs_site_totals *totals = &measure->accounts[item->account->index];
 
-	if (__builtin_expect(item->account->index >= measure->accounts_capacity, 0))
-		err = vs_measure_sites_make_room(measure, replay);
-	if (err || !replay->is_in_window)
-		return err;
-	totals = &measure->accounts[item->account->index];
 	if (item->account->live_bytes > totals->peak_bytes)
 		totals->peak_bytes = item->account->live_bytes;
-	/* A free had failed: it was counted when it was allocated. */
-	if (cause == VS_CAUSE_RESTORED)
-		return 0;
 	if (!totals->nr_allocs || item->size < totals->min_size)
 		totals->min_size = item->size;
 	if (item->size > totals->max_size)
@@ -55,8 +46,12 @@ static inline int vs_measure_sites_note(struct vs_measure_sites *measure,
 	totals->last_ns = replay->now_ns;
 	totals->nr_allocs++;
 	totals->bytes_allocated += item->size;
-	return 0;
 }
+
+/* The observer's own, for those who feed several measures: an item was charged. */
+VS_MUST_CHECK int vs_measure_sites_note(struct vs_measure_sites *measure,
+					const struct vs_replay *replay, const struct vs_item *item,
+					enum vs_change_cause cause);
 
 /* Never NULL. */
 const struct vs_site_totals *vs_measure_sites_get(const struct vs_measure_sites *measure,

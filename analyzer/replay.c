@@ -850,11 +850,6 @@ int vs_replay_end(struct vs_replay *replay)
 
 /* ---- Questions ------------------------------------------------------------------------------ */
 
-uint64_t vs_replay_get_reserved(const struct vs_replay_device *device)
-{
-	return device->segment_bytes + device->handle_bytes + device->driver_pool_bytes;
-}
-
 uint64_t vs_replay_get_held(const struct vs_replay_pool *pool)
 {
 	return pool->sampled_reserved > pool->block_bytes ? pool->sampled_reserved

@@ -376,7 +376,10 @@ VS_MUST_CHECK int vs_replay_end(struct vs_replay *replay);
 /* ---- Questions ------------------------------------------------------------------------------ */
 
 /* Segments, handles and driver pools. */
-uint64_t vs_replay_get_reserved(const struct vs_replay_device *device);
+static inline uint64_t vs_replay_get_reserved(const struct vs_replay_device *device)
+{
+	return device->segment_bytes + device->handle_bytes + device->driver_pool_bytes;
+}
 
 /* What a driver pool holds: its latest sample, which is older than the latest allocation and so
  * never says less than the blocks. */
