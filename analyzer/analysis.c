@@ -9,11 +9,6 @@
 #include "steps.h"
 #include "totals.h"
 
-/* So many records before its turn, what a record is about is fetched; first where to look. */
-#define FAR    12
-#define NEAR   8 /* a power of two */
-#define NEARER 4
-
 /* What must be known before the second pass, of a replay after the last record. */
 struct extent {
 	uint64_t first_ns;
@@ -84,39 +79,42 @@ struct pass {
 	struct vs_read_ahead *ahead;
 };
 
-/* hints: of the next records, by their numbers; that of record i becomes that of i + NEAR. */
-static inline void expect(const struct vs_replay *replay, const struct vs_batch *batch, uint32_t i,
-			  struct vs_item **hints)
+/* One that is not plain, number i. */
+static int add_one(struct pass *pass, const struct vs_batch *batch, uint32_t i)
 {
-	hints[i % NEAR] = NULL;
-	if (i + FAR < batch->nr)
-		vs_replay_expect(replay, &batch->records[i + FAR]);
-	if (i + NEAR < batch->nr)
-		hints[i % NEAR] = vs_replay_expect_soon(replay, &batch->records[i + NEAR]);
-	if (i + NEARER < batch->nr)
-		vs_replay_expect_now(replay, &batch->records[i + NEARER],
-				     hints[(i + NEARER) % NEAR]);
+	const struct vs_record *record = &batch->records[i];
+	struct vs_replay *replay = pass->replay;
+	int err;
+
+	if (replay->expected && vs_foresight_is_needed(record))
+		vs_foresight_look(replay, pass->ahead, batch, i);
+	if (pass->writer)
+		vs_index_writer_enter(pass->writer, record, &batch->block);
+	err = vs_replay_add(replay, record);
+	if (pass->writer)
+		vs_index_writer_leave(pass->writer);
+	return err;
 }
 
-static int add_batch(struct pass *pass, const struct vs_batch *batch)
+/* The first records of a batch. */
+static int add_batch(struct pass *pass, const struct vs_batch *batch, uint32_t nr)
 {
-	struct vs_replay *replay = pass->replay;
-	struct vs_item *hints[NEAR] = {NULL};
-	uint32_t i;
+	uint32_t i = 0;
 	int err = 0;
 
-	for (i = 0; i < batch->nr && !err; i++) {
-		replay->hint = hints[i % NEAR];
-		expect(replay, batch, i, hints);
-		if (replay->expected && vs_foresight_is_needed(&batch->records[i]))
-			vs_foresight_look(replay, pass->ahead, batch, i);
+	if (pass->writer && nr)
+		vs_index_writer_enter_block(pass->writer, &batch->block);
+	while (i < nr && !err) {
+		int nr_plain = vs_replay_add_some(pass->replay, batch->records, i, nr);
+
+		if (nr_plain < 0)
+			return nr_plain;
 		if (pass->writer)
-			vs_index_writer_enter(pass->writer, &batch->records[i], &batch->block);
-		err = vs_replay_add(replay, &batch->records[i]);
-		if (pass->writer)
-			vs_index_writer_leave(pass->writer);
+			vs_index_writer_pass(pass->writer, (uint32_t)nr_plain);
+		i += (uint32_t)nr_plain;
+		if (i < nr)
+			err = add_one(pass, batch, i++);
 	}
-	replay->hint = NULL;
 	return err;
 }
 
@@ -132,7 +130,7 @@ static int run_all(const struct vs_source *source, struct vs_replay *replay,
 		batch = vs_read_ahead_get(pass.ahead, 0);
 		status = batch->status;
 		vs_progress_set(batch->block.offset);
-		err = add_batch(&pass, batch);
+		err = add_batch(&pass, batch, batch->nr);
 		vs_read_ahead_release(pass.ahead);
 		/* A second pass is needed, for which this one finds out what is adopted. */
 		if (replay->is_misled)
@@ -361,6 +359,13 @@ static int create_measuring(struct vs_analysis *analysis)
 	vs_replay_add_observer(analysis->replay, &analysis->failures.observer);
 	if (analysis->finder)
 		vs_replay_add_observer(analysis->replay, &analysis->finder->observer);
+	analysis->lane = (struct vs_measure_lane){
+		.basic = &analysis->basic,
+		.failures = &analysis->failures,
+		.fragmentation = analysis->wants.no_holes ? NULL : &analysis->fragmentation,
+		.finder = analysis->finder,
+	};
+	vs_measure_lane_enter(&analysis->lane, analysis->replay);
 	return 0;
 }
 
@@ -636,47 +641,37 @@ static int approach(const struct vs_source *source, const struct vs_instant *ins
 	return err;
 }
 
-/* The records of a batch up to a time. 1: it is reached. */
-static int add_until(struct vs_replay *replay, const struct vs_batch *batch, uint64_t time_ns)
+/* How many records of a batch come before the first event behind a time. */
+static uint32_t count_until(const struct vs_batch *batch, uint64_t time_ns)
 {
-	uint32_t i;
-	int err;
+	uint32_t nr = 0;
 
-	for (i = 0; i < batch->nr; i++) {
-		const struct vs_record *record = &batch->records[i];
-
-		if (vs_replay_is_event(record) && record->time_ns > time_ns)
-			return 1;
-		if (i + FAR < batch->nr)
-			vs_replay_expect(replay, &batch->records[i + FAR]);
-		if (i + NEAR < batch->nr)
-			vs_replay_expect_soon(replay, &batch->records[i + NEAR]);
-		err = vs_replay_add(replay, record);
-		if (err)
-			return err;
-	}
-	return 0;
+	while (nr < batch->nr &&
+	       (batch->records[nr].time_ns <= time_ns || !vs_replay_is_event(&batch->records[nr])))
+		nr++;
+	return nr;
 }
 
 /* The same by time, while another thread reads: the source stands anywhere behind it then. */
 static int approach_time(const struct vs_source *source, uint64_t time_ns, struct vs_replay *replay)
 {
+	struct pass pass = {replay, NULL, NULL};
 	const struct vs_batch *batch;
-	struct vs_read_ahead *ahead;
-	int status = 1, ret = vs_read_ahead_start(&ahead, source);
+	int status = 1, err = vs_read_ahead_start(&pass.ahead, source);
 
-	if (ret)
-		return ret;
-	while (!ret && status > 0) {
-		batch = vs_read_ahead_get(ahead, 0);
-		status = batch->status;
-		ret = add_until(replay, batch, time_ns);
-		vs_read_ahead_release(ahead);
+	if (err)
+		return err;
+	while (!err && status > 0) {
+		uint32_t nr;
+
+		batch = vs_read_ahead_get(pass.ahead, 0);
+		nr = count_until(batch, time_ns);
+		status = nr < batch->nr ? 0 : batch->status;
+		err = add_batch(&pass, batch, nr);
+		vs_read_ahead_release(pass.ahead);
 	}
-	vs_read_ahead_stop(ahead);
-	if (ret)
-		return ret < 0 ? ret : 0;
-	return status;
+	vs_read_ahead_stop(pass.ahead);
+	return err ? err : status;
 }
 
 /* snapshot: NULL is the start. */

@@ -6,6 +6,7 @@
 #include "measure_basic.h"
 #include "measure_counts.h"
 #include "measure_fragmentation.h"
+#include "measure_lane.h"
 #include "measure_peak.h"
 #include "measure_peaks.h"
 #include "measure_retained.h"
@@ -43,6 +44,7 @@ struct vs_analysis {
 	struct vs_adoption adoption;
 	struct vs_replay *replay;      /* after the last record in the window */
 	struct vs_measure_basic basic; /* feeds the next five */
+	struct vs_measure_lane lane;   /* of `replay`, while it measures */
 	struct vs_measure_peak peak;
 	struct vs_measure_peaks peaks;
 	struct vs_measure_counts counts;

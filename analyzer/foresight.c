@@ -10,16 +10,6 @@ struct place {
 	uint32_t thread;
 };
 
-static bool has_pools(const struct vs_replay *replay)
-{
-	size_t i;
-
-	for (i = 0; i < replay->nr_pools; i++)
-		if (replay->pools[i]->owner != VS_POOL_DRIVER)
-			return true;
-	return false;
-}
-
 /* Only what has addresses can have blocks in it. */
 static bool get_place(const struct vs_record *record, struct place *place)
 {
@@ -69,7 +59,7 @@ void vs_foresight_look(struct vs_replay *replay, struct vs_read_ahead *ahead,
 	struct place place;
 
 	replay->foreseen = NULL;
-	if (!get_place(own, &place) || !has_pools(replay))
+	if (!get_place(own, &place) || !replay->nr_dividing_pools)
 		return;
 	for (nr = 0; nr < MOST_RECORDS && nr_of_its < MOST_OF_ITS && pool == VS_NO_ID; nr++) {
 		if (++i >= batch->nr) {

@@ -267,12 +267,14 @@ static int take_next(struct vs_index_writer *writer, const struct vs_reader_bloc
 	return ret < 0 ? ret : 0;
 }
 
-/* A block has been entered; its first record has not been replayed yet. */
-static void enter_block(struct vs_index_writer *writer, const struct vs_reader_block *block)
+void vs_index_writer_enter_block(struct vs_index_writer *writer,
+				 const struct vs_reader_block *block)
 {
 	const struct vs_index_directory *directory = &writer->directory;
 	uint64_t interval = vs_index_writer_plan.interval, last = 0;
 
+	if (writer->is_over || !writer->takes_snapshots || block->offset == writer->block)
+		return;
 	writer->block = block->offset;
 	if (directory->nr_snapshots)
 		last = directory->snapshots[directory->nr_snapshots - 1].nr_events;
@@ -290,8 +292,6 @@ void vs_index_writer_enter(struct vs_index_writer *writer, const struct vs_recor
 {
 	if (writer->is_over)
 		return;
-	if (writer->takes_snapshots && block->offset != writer->block)
-		enter_block(writer, block);
 	writer->nr_records++;
 	if (writer->takes_notes)
 		note_record(writer, record, block);

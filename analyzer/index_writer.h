@@ -61,7 +61,18 @@ void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_
 /* The same or another one, with a replay that knows what is adopted. Earlier snapshots go. */
 void vs_index_writer_take_snapshots(struct vs_index_writer *writer, const struct vs_replay *replay);
 
-/* A record of a block is about to be replayed; it has been. */
+/* Records of a block come next; those before them have been replayed. */
+void vs_index_writer_enter_block(struct vs_index_writer *writer,
+				 const struct vs_reader_block *block);
+
+/* So many of them were plain (replay_plain.h): events, nothing was adopted with them. */
+static inline void vs_index_writer_pass(struct vs_index_writer *writer, uint32_t nr)
+{
+	writer->nr_records += nr;
+	writer->nr_events += nr;
+}
+
+/* Any other one is about to be replayed; it has been. */
 void vs_index_writer_enter(struct vs_index_writer *writer, const struct vs_record *record,
 			   const struct vs_reader_block *block);
 void vs_index_writer_leave(struct vs_index_writer *writer);

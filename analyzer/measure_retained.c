@@ -163,22 +163,25 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 					change->type == VS_CHANGE_CHARGED);
 }
 
+static uint64_t get_next_interval(const struct vs_measure_retained *measure)
+{
+	if (measure->unit != VS_BOUNDARY_INTERVALS || !measure->interval_ns ||
+	    measure->nr_passed >= VS_RETAINED_INTERVALS)
+		return UINT64_MAX;
+	return measure->start_ns + (measure->nr_passed + 1) * measure->interval_ns;
+}
+
 /* Intervals that end before this event does anything. */
 static int before_record(struct vs_observer *observer, const struct vs_replay *replay,
 			 const struct vs_record *record)
 {
 	struct vs_measure_retained *measure = measure_of(observer);
-	uint64_t end_ns;
 	int err = 0;
 
-	if (measure->unit != VS_BOUNDARY_INTERVALS || !measure->interval_ns)
-		return 0;
-	while (!err && measure->nr_passed < VS_RETAINED_INTERVALS) {
-		end_ns = measure->start_ns + (measure->nr_passed + 1) * measure->interval_ns;
-		if (record->time_ns <= end_ns)
-			break;
+	while (!err && record->time_ns > measure->next_ns) {
 		err = add_boundary(measure, replay,
-				   (struct vs_boundary){end_ns, measure->nr_passed});
+				   (struct vs_boundary){measure->next_ns, measure->nr_passed});
+		measure->next_ns = get_next_interval(measure);
 	}
 	return err;
 }
@@ -244,6 +247,7 @@ void vs_measure_retained_init(struct vs_measure_retained *measure, enum vs_bound
 	measure->stride = 1;
 	measure->start_ns = first_ns;
 	measure->interval_ns = (last_ns - first_ns) / (VS_RETAINED_INTERVALS + 1);
+	measure->next_ns = get_next_interval(measure);
 }
 
 void vs_measure_retained_fini(struct vs_measure_retained *measure)

@@ -56,6 +56,7 @@ struct vs_measure_retained {
 	enum vs_boundary_unit unit;
 	uint64_t start_ns; /* of equal intervals */
 	uint64_t interval_ns;
+	uint64_t next_ns;   /* where the next interval ends; UINT64_MAX: there is none */
 	uint64_t period;    /* of derived steps: requests in one, */
 	double confidence;  /* and how much they are alike */
 	uint64_t nr_passed; /* boundaries so far, kept or not */

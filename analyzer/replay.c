@@ -27,6 +27,7 @@ int vs_replay_create(struct vs_replay **out)
 		return err;
 	}
 	replay->is_in_window = true;
+	replay->lane = vs_replay_plain_add_some;
 	*out = replay;
 	return 0;
 }
@@ -69,6 +70,7 @@ void vs_replay_destroy(struct vs_replay *replay)
 	free(replay->pools);
 	free(replay->accounts);
 	free(replay->noted);
+	free(replay->by_stack);
 	vs_id_map_fini(&replay->devices_by_ordinal);
 	vs_id_map_fini(&replay->pools_by_id);
 	vs_id_map_fini(&replay->accounts_by_key);
@@ -91,6 +93,7 @@ void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observ
 		at = &(*at)->next;
 	observer->next = NULL;
 	*at = observer;
+	replay->lane = vs_replay_plain_add_some; /* any other may not know of this one */
 	for (i = 0; i < VS_NR_CHANGES && observer->on_change; i++)
 		if (!observer->changes || (observer->changes & VS_WANTS(i)))
 			listen(&replay->on_change[i], observer);
@@ -113,6 +116,7 @@ void vs_replay_mute(struct vs_replay *replay)
 	replay->before_record.nr = 0;
 	replay->on_block.nr = 0;
 	replay->has_no_blocks = false;
+	replay->lane = vs_replay_plain_add_some;
 }
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
@@ -159,6 +163,7 @@ static int insert_pool(struct vs_replay *replay, uint64_t key, struct vs_replay_
 	if (err)
 		return err;
 	pool->index = (uint32_t)replay->nr_pools;
+	replay->nr_dividing_pools += pool->owner != VS_POOL_DRIVER;
 	replay->pools[replay->nr_pools++] = pool;
 	return 0;
 }
@@ -655,6 +660,9 @@ static int define(struct vs_replay *replay, const struct vs_record *record)
 		return 0;
 	default:
 		replay->phase_epoch += record->type == VS_RECORD_NAME;
+		/* It has a site from now on. */
+		if (record->type == VS_RECORD_STACK && record->stack.id < replay->by_stack_capacity)
+			replay->by_stack[record->stack.id] = NULL;
 		return vs_definitions_add(&replay->definitions, record);
 	}
 }
@@ -755,86 +763,6 @@ int vs_replay_add(struct vs_replay *replay, const struct vs_record *record)
 	for (i = 0; i < listeners->nr && !err; i++)
 		err = listeners->observers[i]->on_record(listeners->observers[i], replay, record);
 	return err;
-}
-
-void vs_replay_expect(const struct vs_replay *replay, const struct vs_record *record)
-{
-	if (record->type == VS_RECORD_BLOCK_ALLOC) {
-		vs_id_map_fetch(&replay->definitions.stacks, record->block_alloc.stack);
-		vs_id_map_fetch(&replay->blocks_at, record->block_alloc.address);
-		__builtin_prefetch(vs_replay_items_get_gap(replay, record->block_alloc.address));
-	} else if (record->type == VS_RECORD_BLOCK_FREE) {
-		vs_id_map_fetch(&replay->blocks_at, record->block_free.address);
-	} else if (record->type == VS_RECORD_ALLOC) {
-		vs_id_map_fetch(&replay->definitions.stacks, record->alloc.stack);
-		vs_id_map_fetch(&replay->regions_at, record->alloc.address);
-		__builtin_prefetch(vs_replay_items_get_gap(replay, record->alloc.address));
-	} else if (record->type == VS_RECORD_FREE) {
-		vs_id_map_fetch(&replay->regions_at, record->free.address);
-	}
-}
-
-static struct vs_item *fetch_item(const struct vs_id_map *map, uint64_t address)
-{
-	struct vs_item *item = vs_id_map_get(map, address);
-
-	/* Its range, and what it counts. */
-	if (item) {
-		__builtin_prefetch(item);
-		__builtin_prefetch((const char *)item + 64);
-		__builtin_prefetch((const char *)item + 128);
-	}
-	return item;
-}
-
-struct vs_item *vs_replay_expect_soon(const struct vs_replay *replay,
-				      const struct vs_record *record)
-{
-	uint32_t stack;
-
-	switch (record->type) {
-	case VS_RECORD_BLOCK_FREE:
-		return fetch_item(&replay->blocks_at, record->block_free.address);
-	case VS_RECORD_FREE:
-		return fetch_item(&replay->regions_at, record->free.address);
-	case VS_RECORD_BLOCK_ALLOC:
-		stack = record->block_alloc.stack;
-		break;
-	case VS_RECORD_ALLOC:
-		stack = record->alloc.stack;
-		break;
-	default:
-		return NULL;
-	}
-	__builtin_prefetch(vs_definitions_get_site(&replay->definitions, stack));
-	return NULL;
-}
-
-/* Where it was charged the last time, and what will be beside it. */
-static void fetch_birth(const struct vs_replay *replay, uint32_t stack, uint64_t address)
-{
-	const struct vs_replay_gap *gap = vs_replay_items_get_gap(replay, address);
-
-	__builtin_prefetch(vs_replay_get_noted(replay, stack));
-	__builtin_prefetch(gap->before);
-	__builtin_prefetch(gap->next);
-}
-
-void vs_replay_expect_now(const struct vs_replay *replay, const struct vs_record *record,
-			  const struct vs_item *hint)
-{
-	if (replay->blocks_at.nr_used + replay->regions_at.nr_used < VS_REPLAY_MANY)
-		return;
-	if (hint) {
-		__builtin_prefetch(hint->account);
-		__builtin_prefetch(hint->range.before);
-		__builtin_prefetch(hint->range.next);
-		__builtin_prefetch(hint->range.parent);
-	} else if (record->type == VS_RECORD_BLOCK_ALLOC) {
-		fetch_birth(replay, record->block_alloc.stack, record->block_alloc.address);
-	} else if (record->type == VS_RECORD_ALLOC) {
-		fetch_birth(replay, record->alloc.stack, record->alloc.address);
-	}
 }
 
 int vs_replay_end(struct vs_replay *replay)

@@ -265,6 +265,17 @@ struct vs_replay_gap {
 };
 #define VS_REPLAY_GAPS 16384 /* a power of two */
 
+/*
+ * Of many records in their order, those from `first` on that are plain (replay_plain.h): how many
+ * they are, or a negative error. All of them, those before and behind, are one batch, in which it
+ * may look ahead.
+ */
+typedef int (*vs_replay_lane)(struct vs_replay *replay, const struct vs_record *records,
+			      uint32_t first, uint32_t nr);
+
+/* So far ahead it is known what a free is about. */
+#define VS_REPLAY_AHEAD 8 /* a power of two */
+
 struct vs_replay {
 	struct vs_definitions definitions;
 	struct vs_id_map devices_by_ordinal;
@@ -274,6 +285,7 @@ struct vs_replay {
 	struct vs_id_map pools_by_id;
 	struct vs_replay_pool **pools; /* in order of their definition, or of what they adopt */
 	size_t nr_pools;
+	size_t nr_dividing_pools; /* that are not the driver's */
 	size_t pools_capacity;
 	struct vs_id_map accounts_by_key;
 	struct vs_account **accounts;
@@ -282,6 +294,9 @@ struct vs_replay {
 	/* By site: where it was charged last, or NULL. Not in the site, which others may share. */
 	struct vs_account **noted;
 	size_t noted_capacity;
+	/* The same by the number of the stack, for low numbers. */
+	struct vs_account **by_stack;
+	size_t by_stack_capacity;
 	struct vs_account *account_slab; /* what the first accounts are parts of */
 	size_t nr_slab_accounts;
 
@@ -299,9 +314,11 @@ struct vs_replay {
 	struct vs_replay_gap *gaps;  /* VS_REPLAY_GAPS of them, by their bases */
 	struct vs_item *last_parent; /* in regions: where the latest block was placed, or NULL */
 	struct vs_replay_pool *last_pool; /* that was asked for last, or NULL */
-	struct vs_item *hint;             /* what the next free may be about; gone, perhaps; NULL */
-	struct vs_replay_thread *last_thread; /* of the latest event, or NULL */
-	struct vs_id_map threads;             /* struct vs_replay_thread */
+	vs_replay_lane lane; /* who takes plain records, for those who have many at a time */
+	void *lane_context;
+	struct vs_item *hints[VS_REPLAY_AHEAD]; /* of the lane: what the next frees are about */
+	struct vs_replay_thread *last_thread;   /* of the latest event, or NULL */
+	struct vs_id_map threads;               /* struct vs_replay_thread */
 	uint64_t last_id;
 	uint64_t last_reservation_id;
 
@@ -334,12 +351,17 @@ struct vs_replay {
 	bool is_misled;                    /* something was adopted by another than was expected */
 };
 
-/* Where a stack's site was charged the last time, or NULL. */
+/* Where a stack's site was charged the last time, or NULL: that is not known. */
 static inline struct vs_account *vs_replay_get_noted(const struct vs_replay *replay, uint32_t stack)
 {
-	uint32_t site = vs_definitions_get_site(&replay->definitions, stack)->index;
+	return stack < replay->by_stack_capacity ? replay->by_stack[stack] : NULL;
+}
 
-	return site < replay->noted_capacity ? replay->noted[site] : NULL;
+/* Has the processor fetch where that stands. */
+static inline void vs_replay_fetch_account(const struct vs_replay *replay, uint32_t stack)
+{
+	if (stack < replay->by_stack_capacity)
+		__builtin_prefetch(&replay->by_stack[stack]);
 }
 
 VS_MUST_CHECK int vs_replay_create(struct vs_replay **replay);
@@ -357,18 +379,15 @@ void vs_replay_mute(struct vs_replay *replay);
 VS_MUST_CHECK int vs_replay_add(struct vs_replay *replay, const struct vs_record *record);
 
 /*
- * A record that comes soon, after a dozen others, after eight and after four: has the processor
- * fetch what it will be about, one thing after the other as they lead to each other. Changes
- * nothing. The second returns replay->hint for that time, which the third is given.
+ * As vs_replay_lane: vs_replay_add for those that are plain, quicker. Whoever has many records at a
+ * time calls this first, and vs_replay_add for the one that it stops at.
  */
-void vs_replay_expect(const struct vs_replay *replay, const struct vs_record *record);
-struct vs_item *vs_replay_expect_soon(const struct vs_replay *replay,
-				      const struct vs_record *record);
-void vs_replay_expect_now(const struct vs_replay *replay, const struct vs_record *record,
-			  const struct vs_item *hint);
-
-/* Below so many blocks all of it is near anyway. */
-#define VS_REPLAY_MANY 4096
+VS_MUST_CHECK static inline int vs_replay_add_some(struct vs_replay *replay,
+						   const struct vs_record *records, uint32_t first,
+						   uint32_t nr)
+{
+	return replay->lane(replay, records, first, nr);
+}
 
 /* No record follows: observers get on_end. What is alive stays as it is. */
 VS_MUST_CHECK int vs_replay_end(struct vs_replay *replay);

@@ -274,10 +274,8 @@ void vs_replay_blocks_explain(struct vs_replay *replay, struct vs_replay_thread 
 int vs_replay_blocks_free(struct vs_replay *replay, const struct vs_block_free *record)
 {
 	struct vs_replay_pool *pool = get_pool(replay, record->pool);
-	struct vs_item *block = replay->hint;
+	struct vs_item *block = find_block(replay, record->pool, record->address);
 
-	if (!vs_replay_blocks_is_at(block, record->pool, record->address))
-		block = find_block(replay, record->pool, record->address);
 	if (!pool || !record->address)
 		return 0;
 	if (block)

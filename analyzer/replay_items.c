@@ -440,6 +440,22 @@ uint64_t vs_replay_items_get_extent(uint64_t base, uint64_t size)
 	return size > UINT64_MAX - base ? UINT64_MAX - base : size;
 }
 
+/* For the next time. Numbers are given one after the other: others are not worth the room. */
+static int note_account(struct vs_replay *replay, uint32_t stack, struct vs_account *account)
+{
+	const struct vs_definitions *definitions = &replay->definitions;
+	size_t nr_stacks =
+		definitions->shared ? definitions->shared->nr : definitions->stacks.nr_used;
+	int err;
+
+	if (stack >= 4096 + 2 * nr_stacks)
+		return 0;
+	err = VS_GROW(replay->by_stack, replay->by_stack_capacity, stack + (size_t)1);
+	if (!err)
+		replay->by_stack[stack] = account;
+	return err;
+}
+
 /* Nearly always the one that the site had the last time. */
 static inline int find_account(struct vs_replay *replay, const struct vs_birth *birth,
 			       struct vs_account **account)
@@ -452,12 +468,12 @@ static inline int find_account(struct vs_replay *replay, const struct vs_birth *
 	if (err)
 		return err;
 	*account = replay->noted[site->index];
-	if (*account && (*account)->device == birth->device && (*account)->domain == domain)
-		return 0;
-	err = vs_replay_items_get_account(replay, birth->device, domain, site, account);
-	if (!err)
-		replay->noted[site->index] = *account;
-	return err;
+	if (!*account || (*account)->device != birth->device || (*account)->domain != domain)
+		err = vs_replay_items_get_account(replay, birth->device, domain, site, account);
+	if (err)
+		return err;
+	replay->noted[site->index] = *account;
+	return note_account(replay, birth->stack, *account);
 }
 
 int vs_replay_items_bear(struct vs_replay *replay, const struct vs_birth *birth,

@@ -2,8 +2,9 @@
 #define VS_REPLAY_ITEMS_H
 
 /*
- * Inside of the replay: birth, death and accounting of items. Only replay*.c include this, and
- * snapshot_*.c, which put a replay back into the state it once had.
+ * Inside of the replay: birth, death and accounting of items. Only replay*.[ch] include this;
+ * snapshot_*.c, which put a replay back into the state it once had; and measure_lane.c, through
+ * replay_plain.h.
  */
 #include "replay.h"
 
@@ -177,6 +178,11 @@ void vs_replay_vmm_fini(struct vs_replay *replay);
  * record, and nothing has changed.
  */
 VS_MUST_CHECK int vs_replay_plain_add(struct vs_replay *replay, const struct vs_record *record);
+
+/* The vs_replay.lane that tells all who listen. */
+VS_MUST_CHECK int vs_replay_plain_add_some(struct vs_replay *replay,
+					   const struct vs_record *records, uint32_t first,
+					   uint32_t nr);
 
 /* replay_blocks.c */
 VS_MUST_CHECK int vs_replay_blocks_alloc(struct vs_replay *replay, struct vs_replay_thread *thread,

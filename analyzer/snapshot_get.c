@@ -237,6 +237,7 @@ static int create_pool(struct taker *taker, size_t index)
 		return err ? err : fail(taker);
 	pool->device = find_device(replay, device);
 	pool->device->nr_driver_pools += pool->owner == VS_POOL_DRIVER;
+	replay->nr_dividing_pools += pool->owner != VS_POOL_DRIVER;
 	err = vs_id_map_put(&replay->pools_by_id, key, pool);
 	if (err)
 		return err;

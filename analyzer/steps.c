@@ -163,16 +163,6 @@ static void add_request(struct vs_steps_sequence *sequence, uint32_t key, uint64
 		choose_lags(sequence, number + 1);
 }
 
-static bool has_blocks(const struct vs_replay *replay)
-{
-	size_t i;
-
-	for (i = 0; i < replay->nr_pools; i++)
-		if (replay->pools[i]->owner != VS_POOL_DRIVER)
-			return true;
-	return false;
-}
-
 static void clear_sequence(struct vs_steps_sequence *sequence)
 {
 	struct vs_steps_sequence clear = {
@@ -188,7 +178,7 @@ static void clear_sequence(struct vs_steps_sequence *sequence)
 static void learn(struct vs_steps_finder *finder, const struct vs_replay *replay)
 {
 	finder->nr_pools = replay->nr_pools;
-	if (!has_blocks(replay))
+	if (!replay->nr_dividing_pools)
 		return;
 	finder->has_blocks = true;
 	finder->is_unsure = finder->nr_blocks;
@@ -513,11 +503,12 @@ static int find(const struct vs_analysis *analysis, struct vs_steps *steps)
 	struct vs_replay *replay;
 	int err;
 
-	if (found && !found->is_unsure && found->has_blocks == has_blocks(analysis->replay)) {
+	if (found && !found->is_unsure &&
+	    found->has_blocks == (analysis->replay->nr_dividing_pools > 0)) {
 		vs_steps_finder_get(found, steps);
 		return 0;
 	}
-	err = vs_steps_finder_init(&finder, has_blocks(analysis->replay));
+	err = vs_steps_finder_init(&finder, analysis->replay->nr_dividing_pools > 0);
 
 	if (err)
 		return err;

@@ -1,22 +1,29 @@
 /*
  * The quick way against the long one, which an observer enforces that has no on_block: the same
- * state after every one of many random records, and the same measures at the end. Records are as
- * they come, and as they should not: over each other, in each other, freed twice, by the wrong
- * pool.
+ * state after every one of many random records, and the same measures at the end. The same for
+ * many records in a row, and for the lane of an analysis. Records are as they come, and as they
+ * should not: over each other, in each other, freed twice, by the wrong pool.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "failures.h"
-#include "measure_basic.h"
+#include "measure_lane.h"
+#include "replay_plain.h"
 #include "script.h"
+#include "steps.h"
 
 #define NR_EVENTS   300
 #define NR_SEGMENTS 6
 #define SEGMENT     64u
 #define UNIT        256u
 #define BASE        ((uint64_t)1 << 40)
-#define AHEAD       3
+
+enum way {
+	LONG_WAY,
+	QUICK_WAY,
+	LANE, /* the quick way of an analysis */
+};
 
 struct rig {
 	struct vs_replay *replay;
@@ -28,6 +35,8 @@ struct rig {
 	struct vs_measure_retained retained;
 	struct vs_measure_fragmentation fragmentation;
 	struct vs_failures failures;
+	struct vs_steps_finder *finder; /* or NULL */
+	struct vs_measure_lane lane;
 	struct vs_observer counter;
 	uint64_t nr_plain; /* records that took the quick way */
 };
@@ -58,7 +67,7 @@ static int ignore_record(struct vs_observer *observer, const struct vs_replay *r
 	return 0;
 }
 
-static void init(struct rig *rig, bool is_plain, enum vs_boundary_unit unit, uint64_t last_ns)
+static void init(struct rig *rig, enum way way, enum vs_boundary_unit unit, uint64_t last_ns)
 {
 	memset(rig, 0, sizeof(*rig));
 	vs_measure_peak_init(&rig->peak);
@@ -75,13 +84,23 @@ static void init(struct rig *rig, bool is_plain, enum vs_boundary_unit unit, uin
 					       .retained = &rig->retained};
 	vs_measure_basic_init(&rig->basic);
 	rig->counter.on_record = ignore_record;
-	if (is_plain)
+	if (way == QUICK_WAY)
 		rig->counter.on_block = count_block;
 	assert_int_equal(vs_replay_create(&rig->replay), 0);
 	vs_replay_add_observer(rig->replay, &rig->basic.observer);
 	vs_replay_add_observer(rig->replay, &rig->fragmentation.observer);
 	vs_replay_add_observer(rig->replay, &rig->failures.observer);
-	vs_replay_add_observer(rig->replay, &rig->counter);
+	/* As in an analysis. */
+	if (unit == VS_BOUNDARY_INTERVALS) {
+		assert_int_equal(vs_steps_finder_create(&rig->finder), 0);
+		vs_replay_add_observer(rig->replay, &rig->finder->observer);
+	}
+	rig->lane = (struct vs_measure_lane){&rig->basic, &rig->failures, &rig->fragmentation,
+					     rig->finder};
+	if (way == LANE)
+		vs_measure_lane_enter(&rig->lane, rig->replay);
+	else
+		vs_replay_add_observer(rig->replay, &rig->counter);
 }
 
 static void fini(struct rig *rig)
@@ -94,6 +113,7 @@ static void fini(struct rig *rig)
 	vs_measure_retained_fini(&rig->retained);
 	vs_measure_fragmentation_fini(&rig->fragmentation);
 	vs_failures_fini(&rig->failures);
+	vs_steps_finder_destroy(rig->finder);
 }
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -314,6 +334,19 @@ static void compare_pool(const struct rig *a, const struct rig *b, size_t i)
 	assert_int_equal(vs_hole_set_get_largest(x), vs_hole_set_get_largest(y));
 }
 
+static void compare_finders(const struct vs_steps_finder *a, const struct vs_steps_finder *b)
+{
+	assert_int_equal(a->nr_requests, b->nr_requests);
+	assert_int_equal(a->nr_blocks, b->nr_blocks);
+	assert_int_equal(a->nr_freed, b->nr_freed);
+	assert_int_equal(a->has_blocks, b->has_blocks);
+	assert_int_equal(a->is_unsure, b->is_unsure);
+	assert_memory_equal(a->live, b->live, NR_EVENTS * sizeof(a->live[0]));
+	assert_memory_equal(a->freed, b->freed, NR_EVENTS * sizeof(a->freed[0]));
+	assert_memory_equal(a->sized.keys, b->sized.keys, NR_EVENTS * sizeof(a->sized.keys[0]));
+	assert_memory_equal(a->plain.votes, b->plain.votes, NR_EVENTS * sizeof(a->plain.votes[0]));
+}
+
 static void compare_end(const struct rig *a, const struct rig *b)
 {
 	assert_int_equal(a->retained.nr_boundaries, b->retained.nr_boundaries);
@@ -330,28 +363,23 @@ static void compare_end(const struct rig *a, const struct rig *b)
 				 b->failures.groups[i]->nr_recovered);
 	}
 	compare_trees(&a->replay->regions, &b->replay->regions);
+	if (a->finder)
+		compare_finders(a->finder, b->finder);
 }
 
 /* ---- Tests ---------------------------------------------------------------------------------- */
 
 static uint64_t try_seed(unsigned int seed)
 {
-	enum vs_boundary_unit unit = seed % 3 ? VS_BOUNDARY_STEPS : VS_BOUNDARY_INTERVALS;
-	struct vs_item *hints[AHEAD] = {NULL};
+	enum vs_boundary_unit unit = seed % 9 ? VS_BOUNDARY_STEPS : VS_BOUNDARY_INTERVALS;
 	struct script script;
 	struct rig a, b;
 	uint64_t nr_plain;
 
 	make_records(&script, &seed);
-	init(&a, true, unit, script.time_ns);
-	init(&b, false, unit, script.time_ns);
+	init(&a, QUICK_WAY, unit, script.time_ns);
+	init(&b, LONG_WAY, unit, script.time_ns);
 	for (size_t i = 0; i < script.nr_records; i++) {
-		/* Some are looked for before their turn, as an analysis does. */
-		a.replay->hint = hints[i % AHEAD];
-		hints[i % AHEAD] = NULL;
-		if (i + AHEAD < script.nr_records)
-			hints[i % AHEAD] =
-				vs_replay_expect_soon(a.replay, &script.records[i + AHEAD]);
 		assert_int_equal(vs_replay_add(a.replay, &script.records[i]), 0);
 		assert_int_equal(vs_replay_add(b.replay, &script.records[i]), 0);
 		compare_state(a.replay, b.replay);
@@ -365,6 +393,113 @@ static uint64_t try_seed(unsigned int seed)
 	fini(&b);
 	script_fini(&script);
 	return nr_plain;
+}
+
+/* As an analysis does it: batches, of which the plain ones are taken in a row. */
+static uint64_t add_batches(struct vs_replay *replay, const struct script *script,
+			    unsigned int *seed)
+{
+	uint64_t nr_plain = 0;
+	size_t start = 0;
+
+	while (start < script->nr_records) {
+		size_t left = script->nr_records - start;
+		size_t nr = 1 + (size_t)rand_r(seed) % 64;
+		uint32_t i = 0;
+
+		nr = nr < left ? nr : left;
+		while (i < nr) {
+			int got = vs_replay_add_some(replay, &script->records[start], i,
+						     (uint32_t)nr);
+
+			assert_true(got >= 0 && i + (uint32_t)got <= nr);
+			nr_plain += (uint64_t)got;
+			i += (uint32_t)got;
+			if (i < nr)
+				assert_int_equal(
+					vs_replay_add(replay, &script->records[start + i++]), 0);
+		}
+		start += nr;
+	}
+	return nr_plain;
+}
+
+static uint64_t try_batches(unsigned int seed)
+{
+	enum vs_boundary_unit unit = seed % 9 ? VS_BOUNDARY_STEPS : VS_BOUNDARY_INTERVALS;
+	enum way way = seed % 2 ? LANE : QUICK_WAY;
+	struct script script;
+	struct rig a, b;
+	uint64_t nr_plain;
+
+	make_records(&script, &seed);
+	init(&a, way, unit, script.time_ns);
+	init(&b, LONG_WAY, unit, script.time_ns);
+	nr_plain = add_batches(a.replay, &script, &seed);
+	for (size_t i = 0; i < script.nr_records; i++)
+		assert_int_equal(vs_replay_add(b.replay, &script.records[i]), 0);
+	compare_state(a.replay, b.replay);
+	assert_int_equal(vs_replay_end(a.replay), 0);
+	assert_int_equal(vs_replay_end(b.replay), 0);
+	compare_end(&a, &b);
+	fini(&a);
+	fini(&b);
+	script_fini(&script);
+	return nr_plain;
+}
+
+static void test_many_in_a_row_lead_where_one_by_one_do(void **state)
+{
+	size_t many = vs_replay_plain_many;
+	uint64_t nr_plain = 0;
+	unsigned int seed;
+
+	(void)state;
+	for (seed = 1; seed <= 3000; seed++) {
+		/* Half of them look ahead. */
+		vs_replay_plain_many = seed % 4 < 2 ? 0 : many;
+		nr_plain += try_batches(seed);
+	}
+	vs_replay_plain_many = many;
+	assert_true(nr_plain > (uint64_t)seed * NR_EVENTS / 20);
+}
+
+/* A number that means nothing is no site, until it is told what it means. */
+static void test_stack_that_is_defined_late_is_charged_elsewhere_from_then_on(void **state)
+{
+	const uint64_t frames[] = {0x1000, 0x2000};
+	struct vs_record block = {.type = VS_RECORD_BLOCK_ALLOC,
+				  .time_ns = 1,
+				  .thread = 1,
+				  .block_alloc = {1, BASE, 1024, 9}};
+	struct script script;
+	struct rig rig;
+
+	(void)state;
+	script_init_usual(&script);
+	script_set_stack(&script, 9);
+	script_alloc(&script, VS_MEMORY_DEVICE, BASE, MIB);
+	for (int i = 0; i < 2; i++) {
+		script_block(&script, 1, BASE, 1024);
+		script_block_free(&script, 1, BASE);
+	}
+	init(&rig, LANE, VS_BOUNDARY_STEPS, 0);
+	for (size_t i = 0; i < script.nr_records; i++)
+		assert_int_equal(vs_replay_add(rig.replay, &script.records[i]), 0);
+	assert_int_equal(vs_replay_add_some(rig.replay, &block, 0, 1), 1);
+	block = (struct vs_record){.type = VS_RECORD_STACK, .stack = {9, frames, 2, 0, 0}};
+	assert_int_equal(vs_replay_add(rig.replay, &block), 0);
+	block = (struct vs_record){.type = VS_RECORD_BLOCK_ALLOC,
+				   .time_ns = 2,
+				   .thread = 1,
+				   .block_alloc = {1, BASE + 4096, 1024, 9}};
+	assert_int_equal(vs_replay_add_some(rig.replay, &block, 0, 1), 0);
+	assert_int_equal(vs_replay_add(rig.replay, &block), 0);
+	assert_int_equal(vs_replay_get_noted(rig.replay, 9)->site->index,
+			 vs_definitions_get_site(&rig.replay->definitions, 9)->index);
+	assert_int_equal(vs_replay_get_noted(rig.replay, 9)->live_count, 1);
+	fini(&rig);
+	script_fini(&script);
 }
 
 static void test_quick_way_leads_where_the_long_one_does(void **state)
@@ -397,7 +532,7 @@ static void test_plain_blocks_take_the_quick_way(void **state)
 		script_alloc(&script, VS_MEMORY_DEVICE, 2 * BASE, MIB);
 		script_free(&script, VS_MEMORY_DEVICE, 2 * BASE);
 	}
-	init(&rig, true, VS_BOUNDARY_STEPS, 0);
+	init(&rig, QUICK_WAY, VS_BOUNDARY_STEPS, 0);
 	for (size_t i = 0; i < script.nr_records; i++) {
 		if (i == script.nr_records - 60)
 			nr_before = rig.nr_plain;
@@ -413,6 +548,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quick_way_leads_where_the_long_one_does),
 		cmocka_unit_test(test_plain_blocks_take_the_quick_way),
+		cmocka_unit_test(test_many_in_a_row_lead_where_one_by_one_do),
+		cmocka_unit_test(test_stack_that_is_defined_late_is_charged_elsewhere_from_then_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
