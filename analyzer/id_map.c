@@ -1,6 +1,5 @@
 #include "id_map.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,16 +7,6 @@ void vs_id_map_fini(struct vs_id_map *map)
 {
 	free(map->slots);
 	memset(map, 0, sizeof(*map));
-}
-
-/* The slot of the id, or the free one where it belongs. */
-static struct vs_id_slot *find_slot(const struct vs_id_map *map, uint64_t id)
-{
-	size_t i = vs_id_map_get_home(map, id);
-
-	while (map->slots[i].value && map->slots[i].id != id)
-		i = (i + 1) & (map->nr_slots - 1);
-	return &map->slots[i];
 }
 
 static int enlarge(struct vs_id_map *map, size_t nr_slots)
@@ -30,48 +19,35 @@ static int enlarge(struct vs_id_map *map, size_t nr_slots)
 		return -VS_ERR_NO_MEMORY;
 	for (i = 0; i < map->nr_slots; i++)
 		if (map->slots[i].value)
-			*find_slot(&larger, map->slots[i].id) = map->slots[i];
+			*vs_id_map_find_slot(&larger, map->slots[i].id) = map->slots[i];
 	larger.nr_used = map->nr_used;
 	free(map->slots);
 	*map = larger;
 	return 0;
 }
 
-/* At most three of four in use: searches stay short and always end. */
-static bool is_full(size_t nr_slots, size_t nr)
-{
-	return nr > nr_slots / 4 * 3;
-}
-
 int vs_id_map_reserve(struct vs_id_map *map, size_t nr)
 {
 	size_t nr_slots = map->nr_slots ? map->nr_slots : 16;
 
-	while (is_full(nr_slots, map->nr_used + nr))
+	while (map->nr_used + nr > nr_slots / 2) /* vs_id_map_has_room */
 		nr_slots *= 2;
 	return nr_slots > map->nr_slots ? enlarge(map, nr_slots) : 0;
 }
 
 int vs_id_map_put(struct vs_id_map *map, uint64_t id, void *value)
 {
-	struct vs_id_slot *slot;
-	int err;
+	int err = 0;
 
-	if (is_full(map->nr_slots, map->nr_used + 1)) {
+	if (!vs_id_map_has_room(map))
 		err = enlarge(map, map->nr_slots ? map->nr_slots * 2 : 16);
-		if (err)
-			return err;
-	}
-	slot = find_slot(map, id);
-	if (!slot->value)
-		map->nr_used++;
-	slot->id = id;
-	slot->value = value;
-	return 0;
+	if (!err)
+		vs_id_map_put_quickly(map, id, value);
+	return err;
 }
 
 /* Those behind move up, so that no search stops at the hole: no tombstones. */
-static void empty_slot(struct vs_id_map *map, struct vs_id_slot *hole)
+void vs_id_map_empty_slot(struct vs_id_map *map, struct vs_id_slot *hole)
 {
 	size_t i, home, mask = map->nr_slots - 1;
 
@@ -88,20 +64,12 @@ static void empty_slot(struct vs_id_map *map, struct vs_id_slot *hole)
 
 void *vs_id_map_remove(struct vs_id_map *map, uint64_t id)
 {
-	struct vs_id_slot *slot = map->nr_slots ? find_slot(map, id) : NULL;
+	struct vs_id_slot *slot = map->nr_slots ? vs_id_map_find_slot(map, id) : NULL;
 	void *value = slot ? slot->value : NULL;
 
 	if (value)
-		empty_slot(map, slot);
+		vs_id_map_empty_slot(map, slot);
 	return value;
-}
-
-void vs_id_map_remove_value(struct vs_id_map *map, uint64_t id, const void *value)
-{
-	struct vs_id_slot *slot = map->nr_slots ? find_slot(map, id) : NULL;
-
-	if (slot && slot->value == value)
-		empty_slot(map, slot);
 }
 
 void *vs_id_map_next(const struct vs_id_map *map, size_t *slot)

@@ -33,9 +33,9 @@ VS_MUST_CHECK int vs_measure_basic_make_room(struct vs_measure_basic *measure,
 					     const struct vs_replay *replay);
 
 /* vs_observer.on_block. is_birth: vs_replay_is_birth(record), for those who know. */
-static inline int vs_measure_basic_note_block(struct vs_measure_basic *measure,
-					      const struct vs_replay *replay, struct vs_item *block,
-					      const struct vs_record *record, bool is_birth)
+static inline __attribute__((always_inline)) int vs_measure_basic_note_block(
+	struct vs_measure_basic *measure, const struct vs_replay *replay, struct vs_item *block,
+	const struct vs_record *record, bool is_birth)
 {
 	const struct vs_account *account = block->account;
 	uint64_t size = block->size;

@@ -9,7 +9,8 @@ static inline int tell_observer(struct vs_observer *observer, const struct vs_re
 	return observer->on_block(observer, replay, block, record);
 }
 
-static inline int tell_before(const struct vs_replay *replay, const struct vs_record *record)
+static inline __attribute__((always_inline)) int tell_before(const struct vs_replay *replay,
+							     const struct vs_record *record)
 {
 	const struct vs_measure_lane *lane = replay->lane_context;
 	struct vs_observer *observer;
@@ -27,8 +28,9 @@ static inline int tell_before(const struct vs_replay *replay, const struct vs_re
 	return err;
 }
 
-static inline int tell(const struct vs_replay *replay, struct vs_item *block,
-		       const struct vs_record *record, bool is_birth)
+static inline __attribute__((always_inline)) int tell(const struct vs_replay *replay,
+						      struct vs_item *block,
+						      const struct vs_record *record, bool is_birth)
 {
 	const struct vs_measure_lane *lane = replay->lane_context;
 	int err = vs_measure_basic_note_block(lane->basic, replay, block, record, is_birth);

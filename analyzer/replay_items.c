@@ -76,9 +76,7 @@ void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item)
 		item->held = block->next_held;
 		vs_replay_items_destroy(replay, block);
 	}
-	item->parent = NULL; /* so that nobody takes it for a neighbour */
-	item->next_held = replay->spare_items;
-	replay->spare_items = item;
+	vs_replay_items_put_back(replay, item);
 }
 
 void vs_replay_items_fini(struct vs_replay *replay)

@@ -78,6 +78,14 @@ struct vs_birth {
 VS_MUST_CHECK int vs_replay_items_make(struct vs_replay *replay, struct vs_item **item);
 void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item);
 
+/* The same for one in which nothing is held. */
+static inline void vs_replay_items_put_back(struct vs_replay *replay, struct vs_item *item)
+{
+	item->parent = NULL; /* so that nobody takes it for a neighbour */
+	item->next_held = replay->spare_items;
+	replay->spare_items = item;
+}
+
 /* The next event of a thread proves that its latest free went well. */
 static inline void vs_replay_items_forget_freed(struct vs_replay *replay,
 						struct vs_replay_thread *thread)

@@ -93,19 +93,32 @@ static inline __attribute__((always_inline)) bool vs_replay_plain_is_adopted(
 }
 
 /* What is needed for it is there: an item, and room for its address in a map. */
-static inline __attribute__((always_inline)) struct vs_item *vs_replay_plain_take_item(
-	struct vs_replay *replay, struct vs_id_map *map, uint64_t base)
+static inline struct vs_item *vs_replay_plain_take_item(struct vs_replay *replay,
+							struct vs_id_map *map, uint64_t base)
 {
 	struct vs_item *item = replay->spare_items;
 
-	if (!item)
+	if (!item || !vs_id_map_has_room(map))
 		return NULL;
 	replay->spare_items = item->next_held;
-	if (!vs_id_map_put(map, base, item))
-		return item;
-	item->next_held = replay->spare_items;
-	replay->spare_items = item;
-	return NULL;
+	vs_id_map_put_quickly(map, base, item);
+	return item;
+}
+
+/* The first that ends behind base, of an item's blocks, or of the regions (NULL); or NULL. Mostly
+ * what was there before has the same neighbours. */
+static inline struct vs_range *vs_replay_plain_find_next(const struct vs_replay *replay,
+							 const struct vs_item *parent,
+							 uint64_t base)
+{
+	const struct vs_replay_gap *gap = vs_replay_items_get_gap(replay, base);
+	struct vs_range *above = gap->next;
+
+	if (parent && gap->base == base && above && vs_replay_items_of(above)->parent == parent &&
+	    above->base > base && (!above->before || vs_range_end(above->before) <= base))
+		return above;
+	return parent ? vs_replay_blocks_find_next(replay, parent, base)
+		      : vs_replay_blocks_find_region(replay, base);
 }
 
 static inline __attribute__((always_inline)) void vs_replay_plain_fill(struct vs_item *item,
@@ -174,7 +187,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_add_block(
 	account = vs_replay_plain_get_account(replay, alloc->stack);
 	if (!account || account->device != parent->device)
 		return 0;
-	next = vs_replay_blocks_find_next(replay, parent, base);
+	next = vs_replay_plain_find_next(replay, parent, base);
 	if (next && next->base < end)
 		return 0;
 	item = vs_replay_plain_take_item(replay, &replay->blocks_at, base);
@@ -210,7 +223,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_add_segment(
 	    (alloc->kind != VS_MEMORY_DEVICE && alloc->kind != VS_MEMORY_MANAGED) || end <= base ||
 	    end == UINT64_MAX || vs_replay_plain_is_adopted(replay))
 		return 0;
-	next = vs_replay_blocks_find_region(replay, base);
+	next = vs_replay_plain_find_next(replay, NULL, base);
 	if (next && next->base < end)
 		return 0;
 	item = vs_replay_plain_take_item(replay, &replay->regions_at, base);
@@ -277,7 +290,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_remove_block(
 	vs_replay_plain_count_block(item, UINT64_MAX);
 	if (!err)
 		err = told->block(replay, item, record, false);
-	vs_replay_items_destroy(replay, item);
+	vs_replay_items_put_back(replay, item); /* one that was held had an end of its own */
 	return err;
 }
 
