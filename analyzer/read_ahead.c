@@ -1,10 +1,10 @@
 #include "read_ahead.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aside.h"
 #include "codec.h"
 
 #define NR_BATCHES 4
@@ -178,20 +178,6 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Signals are for the thread that has begun all this. */
-static bool start_thread(struct vs_read_ahead *ahead)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &before))
-		return false;
-	err = pthread_create(&ahead->thread, NULL, run, ahead);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return !err;
-}
-
 int vs_read_ahead_start(struct vs_read_ahead **out, const struct vs_source *source)
 {
 	struct vs_read_ahead *ahead = calloc(1, sizeof(*ahead));
@@ -209,7 +195,7 @@ int vs_read_ahead_start(struct vs_read_ahead **out, const struct vs_source *sour
 	ahead->source = source;
 	pthread_mutex_init(&ahead->mutex, NULL);
 	pthread_cond_init(&ahead->changed, NULL);
-	ahead->has_thread = source->get_block && start_thread(ahead);
+	ahead->has_thread = source->get_block && vs_aside_start(&ahead->thread, run, ahead);
 	*out = ahead;
 	return 0;
 }

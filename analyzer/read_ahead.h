@@ -9,8 +9,8 @@
  *
  * From start to stop the source, and the reader behind it, belong to that thread. A batch belongs
  * to the thread until it is handed over, then to the caller until he releases it: there is nothing
- * that both touch at a time but the two counters, under a mutex. Sources that are no files, and
- * systems that give no thread, are read in the caller's thread: the same batches come.
+ * that both touch at a time but the two counters, under a mutex. Sources that are no files, and all
+ * where there is no thread (aside.h), are read in the caller's: the same batches come.
  */
 #define VS_BATCH_MAX 1024
 

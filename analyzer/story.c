@@ -41,6 +41,8 @@ static int analyse(struct vs_story *story)
 	struct vs_window window = {story->options->from_ns, story->options->to_ns};
 	int ret = 0;
 
+	if (can_recall(story->options) && story->index && story->options->at == VS_AT_TIME)
+		vs_trace_index_expect(story->index, story->options->at_ns);
 	if (can_recall(story->options))
 		ret = vs_analysis_recall(&story->analysis, &story->source, story->index);
 	if (ret > 0) {

@@ -1,10 +1,12 @@
 #include "trace_index.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "definition_book.h"
 #include "index_file.h"
 #include "snapshot.h"
@@ -13,14 +15,82 @@
 #define PIECE_SIZE ((size_t)32 << 20) /* the most that malloc takes as a threshold */
 #define NR_PIECES  2
 
+/* What snapshots say, read before it is put into a replay. */
+struct reading {
+	const struct vs_index_file *file;
+	const struct vs_index_snapshot *snapshot; /* the last of them; NULL: nothing is read */
+	struct vs_snapshot_chain *chain;
+	uint8_t *bytes; /* which it points into */
+	int err;
+};
+
 struct vs_trace_index {
 	char *path;
 	struct vs_reader *reader;
 	struct vs_index_file file;
 	struct vs_definition_book *book; /* NULL: nobody has needed it yet */
 	bool is_open;
-	bool is_there; /* and has not proved wrong */
+	bool is_there;           /* and has not proved wrong */
+	bool has_heap;           /* it has been prepared */
+	struct reading expected; /* the thread's, as long as it runs */
+	bool has_thread;
+	pthread_t thread;
 };
+
+/* ---- What snapshots say --------------------------------------------------------------------- */
+
+static void read_chain(struct reading *reading)
+{
+	const struct vs_index_snapshot *first, *next;
+
+	reading->err =
+		vs_index_file_read_chain(reading->file, reading->snapshot, &first, &reading->bytes);
+	if (reading->err)
+		return;
+	reading->err = vs_snapshot_chain_create(&reading->chain);
+	for (next = first; next <= reading->snapshot && !reading->err; next++)
+		reading->err = vs_snapshot_chain_add(
+			reading->chain, reading->bytes + (next->offset - first->offset), next->size,
+			next->is_whole);
+}
+
+static void *run(void *context)
+{
+	read_chain(context);
+	return NULL;
+}
+
+static void forget(struct reading *reading)
+{
+	vs_snapshot_chain_destroy(reading->chain);
+	free(reading->bytes);
+	*reading = (struct reading){0};
+}
+
+static void wait_for_thread(struct vs_trace_index *index)
+{
+	if (index->has_thread)
+		pthread_join(index->thread, NULL);
+	index->has_thread = false;
+}
+
+/* Read already, or now. To be forgotten. */
+static struct reading take_reading(struct vs_trace_index *index,
+				   const struct vs_index_snapshot *snapshot)
+{
+	struct reading reading = {.file = &index->file, .snapshot = snapshot};
+
+	wait_for_thread(index);
+	if (index->expected.snapshot == snapshot) {
+		reading = index->expected;
+		index->expected = (struct reading){0};
+	} else {
+		read_chain(&reading);
+	}
+	return reading;
+}
+
+/* ---- Its file ------------------------------------------------------------------------------- */
 
 int vs_trace_index_open(struct vs_trace_index **index, const char *trace_path,
 			struct vs_reader *reader)
@@ -44,6 +114,8 @@ void vs_trace_index_close(struct vs_trace_index *index)
 {
 	if (!index)
 		return;
+	wait_for_thread(index);
+	forget(&index->expected);
 	vs_definition_book_destroy(index->book);
 	if (index->is_open)
 		vs_index_file_close(&index->file);
@@ -81,6 +153,8 @@ bool vs_trace_index_is_sound(const struct vs_trace_index *index)
 
 void vs_trace_index_reload(struct vs_trace_index *index)
 {
+	wait_for_thread(index);
+	forget(&index->expected);
 	vs_definition_book_destroy(index->book);
 	index->book = NULL;
 	if (index->is_open)
@@ -143,12 +217,17 @@ const struct vs_index_snapshot *vs_trace_index_find_time(const struct vs_trace_i
  * takes as long as to fill it. So the heap gets room in large pages, of which only those are taken
  * that are used.
  */
-static void prepare_heap(void)
+static void prepare_heap(struct vs_trace_index *index)
 {
 	void *pieces[NR_PIECES];
 	size_t i;
 
-	/* What is that large stays in the heap, and what is freed stays there, too. */
+	if (index->has_heap)
+		return;
+	index->has_heap = true;
+	/* All threads use it. What is that large stays in the heap, and what is freed stays there,
+	 * too. */
+	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, PIECE_SIZE);
 	mallopt(M_TRIM_THRESHOLD, 2 * NR_PIECES * PIECE_SIZE);
 	for (i = 0; i < NR_PIECES; i++) {
@@ -171,7 +250,7 @@ static int give_definitions(struct vs_trace_index *index, struct vs_replay *repl
 	int err = 0;
 
 	if (!index->book) {
-		prepare_heap();
+		prepare_heap(index);
 		err = vs_definition_book_create(&index->book, index->reader, directory);
 	}
 	return err ? err
@@ -181,25 +260,31 @@ static int give_definitions(struct vs_trace_index *index, struct vs_replay *repl
 
 /* ---- States --------------------------------------------------------------------------------- */
 
+void vs_trace_index_expect(struct vs_trace_index *index, uint64_t time_ns)
+{
+	const struct vs_index_snapshot *snapshot = vs_trace_index_find_time(index, time_ns);
+
+	wait_for_thread(index);
+	forget(&index->expected);
+	if (!snapshot)
+		return;
+	prepare_heap(index);
+	index->expected = (struct reading){.file = &index->file, .snapshot = snapshot};
+	index->has_thread = vs_aside_start(&index->thread, run, &index->expected);
+	if (!index->has_thread)
+		forget(&index->expected);
+}
+
 /* What a snapshot and those that it is told from say. */
-static int restore(const struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
+static int restore(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
 		   struct vs_replay *replay)
 {
-	const struct vs_index_snapshot *first, *next;
-	struct vs_snapshot_chain *chain = NULL;
-	uint8_t *bytes;
-	int err = vs_index_file_read_chain(&index->file, snapshot, &first, &bytes);
+	struct reading reading = take_reading(index, snapshot);
+	int err = reading.err;
 
-	if (err)
-		return err;
-	err = vs_snapshot_chain_create(&chain);
-	for (next = first; next <= snapshot && !err; next++)
-		err = vs_snapshot_chain_add(chain, bytes + (next->offset - first->offset),
-					    next->size, next->is_whole);
 	if (!err)
-		err = vs_snapshot_get(replay, chain);
-	vs_snapshot_chain_destroy(chain);
-	free(bytes);
+		err = vs_snapshot_get(replay, reading.chain);
+	forget(&reading);
 	return !err && replay->counters.nr_records != snapshot->nr_records ? -VS_ERR_CORRUPT : err;
 }
 

@@ -42,6 +42,14 @@ const struct vs_index_snapshot *vs_trace_index_find_time(const struct vs_trace_i
 							 uint64_t time_ns);
 
 /*
+ * The state before a time is going to be entered, if there is an index: what its snapshots say is
+ * read from now on in a thread of its own, while the caller does something else. That thread
+ * touches nothing but the file of the index, which only a reload and the end close, and they wait
+ * for it. An error is told when the state is entered; if it never is, nothing is lost but time.
+ */
+void vs_trace_index_expect(struct vs_trace_index *index, uint64_t time_ns);
+
+/*
  * Puts a replay that is new, but for observers and what is adopted, into the state of a snapshot,
  * and the reader in front of its block. On failure (the index or the trace is damaged: then drop
  * it; -VS_ERR_NO_MEMORY) the replay can only be destroyed.

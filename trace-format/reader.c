@@ -96,12 +96,23 @@ static int open_file(const char *path)
 	return -VS_ERR_IO;
 }
 
+/* The block that comes next is of another kind for sure: it need not be unpacked to see that. */
+static bool is_behind_info(const struct vs_reader *reader)
+{
+	uint8_t bytes[VS_FORMAT_BLOCK_HEADER_SIZE];
+	struct vs_block_header header;
+	int64_t size = vs_block_file_read(reader->fd, bytes, sizeof(bytes), reader->file.offset);
+
+	return size == VS_FORMAT_BLOCK_HEADER_SIZE && !vs_block_get_header(bytes, &header) &&
+	       header.kind != VS_BLOCK_INFO;
+}
+
 /* INFO blocks stand in front. Whatever is wrong with them is met again by vs_reader_next. */
 static int read_info(struct vs_reader *reader)
 {
-	int ret;
+	int ret = 0;
 
-	while ((ret = vs_block_file_next(&reader->file)) == 1 &&
+	while (!is_behind_info(reader) && (ret = vs_block_file_next(&reader->file)) == 1 &&
 	       reader->file.header.kind == VS_BLOCK_INFO) {
 		ret = vs_info_list_add(&reader->info, reader->file.raw,
 				       reader->file.header.raw_size);

@@ -203,6 +203,9 @@ static void test_damaged_snapshot_is_noticed_and_the_long_way_is_taken(void **st
 		change_byte(size - 1 - size * i / 60, 0x10);
 		open_trace(&opened);
 		is_there = vs_trace_index_get(opened.index) != NULL;
+		/* Whether it is read by another thread or not. */
+		if (i % 2)
+			vs_trace_index_expect(opened.index, end_ns * i / 40);
 		assert_int_equal(vs_analysis_init_indexed(&by_index, &opened.source, &all,
 							  opened.index, &(struct vs_wants){0}),
 				 0);
@@ -233,17 +236,24 @@ static void test_state_at_any_time_is_that_of_a_full_replay(void **state)
 		open_trace(&plain);
 		open_trace(&opened);
 		assert_int_equal(vs_analysis_init(&by_trace, &plain.source, &all), 0);
+		vs_trace_index_expect(opened.index, by_trace.duration_ns / 2);
 		assert_int_equal(vs_analysis_recall(&by_index, &opened.source, opened.index), 1);
 		for (int i = 0; i < 100; i++) {
 			uint64_t time_ns = (uint64_t)rand_r(&chance) % (by_trace.duration_ns + 10);
-			struct vs_replay *one = go_to(&by_trace, time_ns);
-			struct vs_replay *other = go_to(&by_index, time_ns);
+			struct vs_replay *one = go_to(&by_trace, time_ns), *other;
 
+			/* Some are expected, some others are, some are not. */
+			if (i % 3)
+				vs_trace_index_expect(opened.index,
+						      i % 3 == 1 ? time_ns : time_ns / 2);
+			other = go_to(&by_index, time_ns);
 			assert_same_replay(one, other);
 			vs_replay_destroy(one);
 			vs_replay_destroy(other);
 		}
 		assert_non_null(vs_trace_index_get(opened.index));
+		/* And this one nobody waits for. */
+		vs_trace_index_expect(opened.index, by_trace.duration_ns);
 		vs_analysis_fini(&by_index);
 		vs_analysis_fini(&by_trace);
 		close_trace(&opened);
