@@ -35,25 +35,41 @@ static uint32_t hash(uint64_t site, uint64_t size)
 	return (uint32_t)x | 1; /* 0 is no request */
 }
 
+/* Mostly it has been charged before. */
+static uint32_t get_site(const struct vs_replay *replay, uint32_t stack)
+{
+	const struct vs_account *account = vs_replay_get_noted(replay, stack);
+
+	return account ? account->site->index
+		       : vs_definitions_get_site(&replay->definitions, stack)->index;
+}
+
+/* Whether it is a request; for how much, and from which site. */
+static inline bool read_request(const struct vs_replay *replay, const struct vs_record *record,
+				bool has_blocks, uint32_t *site, uint64_t *size)
+{
+	if (record->type == VS_RECORD_BLOCK_ALLOC) {
+		*size = record->block_alloc.size;
+		*site = get_site(replay, record->block_alloc.stack);
+		return true;
+	}
+	if (record->type != VS_RECORD_ALLOC || has_blocks ||
+	    vs_replay_get_domain(record->alloc.kind) != VS_DOMAIN_DEVICE)
+		return false;
+	*size = record->alloc.size;
+	*site = get_site(replay, record->alloc.stack);
+	return true;
+}
+
 bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *record, bool has_blocks,
 		   bool is_sized, uint32_t *key)
 {
 	uint64_t size;
-	uint32_t stack;
+	uint32_t site;
 
-	if (record->type == VS_RECORD_BLOCK_ALLOC) {
-		size = record->block_alloc.size;
-		stack = record->block_alloc.stack;
-	} else if (record->type == VS_RECORD_ALLOC) {
-		if (has_blocks || vs_replay_get_domain(record->alloc.kind) != VS_DOMAIN_DEVICE)
-			return false;
-		size = record->alloc.size;
-		stack = record->alloc.stack;
-	} else {
+	if (!read_request(replay, record, has_blocks, &site, &size))
 		return false;
-	}
-	*key = hash(vs_definitions_get_site(&replay->definitions, stack)->index,
-		    is_sized ? size : 0);
+	*key = hash(site, is_sized ? size : 0);
 	return true;
 }
 
@@ -143,7 +159,7 @@ static void compare_keys(struct vs_steps_sequence *sequence, uint64_t to)
 }
 
 /* number: of this request, from 0. */
-static void add_request(struct vs_steps_sequence *sequence, uint32_t key, uint64_t number)
+static inline void add_request(struct vs_steps_sequence *sequence, uint32_t key, uint64_t number)
 {
 	uint64_t *latest = &sequence->latest[key % NR_LATEST];
 	uint64_t place = number % VS_STEPS_RING;
@@ -191,8 +207,8 @@ static int before_record(struct vs_observer *observer, const struct vs_replay *r
 			 const struct vs_record *record)
 {
 	struct vs_steps_finder *finder = finder_of(observer);
-	uint32_t sized, plain;
-	uint64_t live = 0;
+	uint64_t live = 0, size;
+	uint32_t site;
 	size_t i;
 
 	if (finder->is_learning && !finder->has_blocks) {
@@ -200,15 +216,14 @@ static int before_record(struct vs_observer *observer, const struct vs_replay *r
 			learn(finder, replay);
 		finder->nr_blocks += record->type == VS_RECORD_BLOCK_ALLOC;
 	}
-	if (!vs_steps_read(replay, record, finder->has_blocks, true, &sized) ||
-	    !vs_steps_read(replay, record, finder->has_blocks, false, &plain))
+	if (!read_request(replay, record, finder->has_blocks, &site, &size))
 		return 0;
 	for (i = 0; i < replay->nr_devices; i++)
 		live += replay->devices[i]->live_bytes;
 	finder->live[finder->nr_requests % VS_STEPS_RING] = live;
 	finder->freed[finder->nr_requests % VS_STEPS_RING] = finder->nr_freed;
-	add_request(&finder->sized, sized, finder->nr_requests);
-	add_request(&finder->plain, plain, finder->nr_requests);
+	add_request(&finder->sized, hash(site, size), finder->nr_requests);
+	add_request(&finder->plain, hash(site, 0), finder->nr_requests);
 	finder->nr_requests++;
 	return 0;
 }
