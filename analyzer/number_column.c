@@ -15,6 +15,19 @@ static uint64_t get_distance(enum vs_number_kind kind, uint64_t number)
 	return kind == VS_NUMBERS_SIGNED && number >> 63 ? 0 - number : number;
 }
 
+static bool is_power_of_two(uint64_t number)
+{
+	return number && !(number & (number - 1));
+}
+
+/* Without a division where there is another way: mostly it is one already, and a power of two. */
+static inline bool is_multiple(uint64_t number, uint64_t unit)
+{
+	if (!unit)
+		return !number;
+	return is_power_of_two(unit) ? !(number & (unit - 1)) : number % unit == 0;
+}
+
 /* What all numbers are multiples of; at least 1. */
 static uint64_t find_unit(enum vs_number_kind kind, const uint64_t *numbers, size_t nr)
 {
@@ -23,8 +36,7 @@ static uint64_t find_unit(enum vs_number_kind kind, const uint64_t *numbers, siz
 
 	for (i = 0; i < nr && unit != 1; i++) {
 		rest = get_distance(kind, numbers[i]);
-		/* Mostly it is one already. */
-		if (!rest || (unit && rest % unit == 0))
+		if (is_multiple(rest, unit))
 			continue;
 		while (rest) {
 			swap = unit % rest;
@@ -35,12 +47,13 @@ static uint64_t find_unit(enum vs_number_kind kind, const uint64_t *numbers, siz
 	return unit ? unit : 1;
 }
 
-/* A number in units, as it is stored but for what is the lowest. */
-static uint64_t fold(enum vs_number_kind kind, uint64_t number, uint64_t unit)
+/* A number in units (shift: 1 << shift if that is one, else -1), as it is stored but for what is
+ * the lowest. */
+static inline uint64_t fold(enum vs_number_kind kind, uint64_t number, uint64_t unit, int shift)
 {
 	uint64_t units = get_distance(kind, number);
 
-	units = unit == 1 ? units : units / unit;
+	units = shift < 0 ? units / unit : units >> shift;
 	if (kind == VS_NUMBERS_PLAIN)
 		return units;
 	return vs_wire_fold_sign(number >> 63 ? 0 - units : units);
@@ -83,6 +96,7 @@ void vs_number_column_put(struct vs_pack *pack, enum vs_number_kind kind, const 
 			  size_t nr)
 {
 	uint64_t unit = find_unit(kind, numbers, nr);
+	int shift = is_power_of_two(unit) ? __builtin_ctzll(unit) : -1;
 	uint64_t *folded;
 	size_t i;
 
@@ -94,7 +108,7 @@ void vs_number_column_put(struct vs_pack *pack, enum vs_number_kind kind, const 
 		return;
 	}
 	for (i = 0; i < nr; i++)
-		folded[i] = fold(kind, numbers[i], unit);
+		folded[i] = fold(kind, numbers[i], unit, shift);
 	vs_pack_put_varint(pack, unit);
 	put_folded(pack, folded, nr, (uint8_t *)(folded + nr));
 	free(folded);

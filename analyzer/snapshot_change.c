@@ -112,12 +112,65 @@ static int compare_step(struct comparison *comparison, size_t *i, size_t *j)
 	return err;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	const struct vs_snapshot_row *x = *(const struct vs_snapshot_row *const *)a;
-	const struct vs_snapshot_row *y = *(const struct vs_snapshot_row *const *)b;
+/* ---- The order of births -------------------------------------------------------------------- */
 
-	return x->id < y->id ? -1 : x->id > y->id;
+#define DIGIT_BITS 11
+#define NR_DIGITS  (1u << DIGIT_BITS)
+
+struct birth {
+	uint64_t id; /* from the first one on */
+	const struct vs_snapshot_row *row;
+};
+
+static uint32_t get_digit(const struct birth *birth, unsigned int shift)
+{
+	return birth->id >> shift & (NR_DIGITS - 1);
+}
+
+/* By one digit; those that have the same stay in their order. */
+static void sort_digit(struct birth *to, const struct birth *from, size_t nr, unsigned int shift)
+{
+	size_t starts[NR_DIGITS] = {0}, sum = 0, count, i;
+
+	for (i = 0; i < nr; i++)
+		starts[get_digit(&from[i], shift)]++;
+	for (i = 0; i < NR_DIGITS; i++) {
+		count = starts[i];
+		starts[i] = sum;
+		sum += count;
+	}
+	for (i = 0; i < nr; i++)
+		to[starts[get_digit(&from[i], shift)]++] = from[i];
+}
+
+/* Digit by digit: numbers of births since the last snapshot are close together. */
+static int sort_by_id(const struct vs_snapshot_row **by_id,
+		      const struct vs_snapshot_row *const *rows, size_t nr)
+{
+	struct birth *births = malloc((2 * nr + 1) * sizeof(*births)), *sorted, *others;
+	uint64_t first = UINT64_MAX, last = 0;
+	unsigned int shift;
+	size_t i;
+
+	if (!births)
+		return -VS_ERR_NO_MEMORY;
+	for (i = 0; i < nr; i++)
+		first = rows[i]->id < first ? rows[i]->id : first;
+	for (i = 0; i < nr; i++) {
+		births[i] = (struct birth){rows[i]->id - first, rows[i]};
+		last = births[i].id > last ? births[i].id : last;
+	}
+	sorted = births;
+	others = births + nr;
+	for (shift = 0; shift < 64 && last >> shift; shift += DIGIT_BITS) {
+		sort_digit(others, sorted, nr, shift);
+		sorted = others;
+		others = sorted == births ? births + nr : births;
+	}
+	for (i = 0; i < nr; i++)
+		by_id[i] = sorted[i].row;
+	free(births);
+	return 0;
 }
 
 static int compare(struct comparison *comparison)
@@ -135,13 +188,7 @@ static int compare(struct comparison *comparison)
 	comparison->by_id = calloc(comparison->nr_added + 1, sizeof(comparison->by_id[0]));
 	if (!comparison->numbers || !comparison->by_id)
 		return -VS_ERR_NO_MEMORY;
-	if (comparison->nr_added) {
-		memcpy(comparison->by_id, comparison->added,
-		       comparison->nr_added * sizeof(comparison->by_id[0]));
-		qsort(comparison->by_id, comparison->nr_added, sizeof(comparison->by_id[0]),
-		      compare_ids);
-	}
-	return 0;
+	return sort_by_id(comparison->by_id, comparison->added, comparison->nr_added);
 }
 
 /* ---- Into bytes ----------------------------------------------------------------------------- */
