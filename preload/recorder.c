@@ -358,38 +358,6 @@ static inline __attribute__((always_inline)) void write_event(struct vs_thread *
 	finish(self, !self->is_short && put_event(self, type, body, size));
 }
 
-/*
- * The same for an event with a stack, which goes to *stack in its body. It is stamped before the
- * stack is sought: nothing may pass the clock, so what is sought before it would be waited for;
- * behind it, the processor seeks while it goes on with the program.
- */
-static inline __attribute__((always_inline)) void write_with_stack(struct vs_thread *thread,
-								   enum vs_record_type type,
-								   const void *body, uint32_t size,
-								   uint32_t *stack)
-{
-	struct vs_thread_state *self = (struct vs_thread_state *)thread;
-	struct vs_live_record *record = self->is_short ? NULL : begin_record(self, padded(size));
-	struct vs_stack_sought sought;
-
-	if (__builtin_expect(!record, 0)) {
-		finish(self, false);
-		return;
-	}
-	if (__builtin_expect(!vs_stack_number_recall(thread, &sought, stack), 0)) {
-		/* Its definition comes first. */
-		vs_ring_cancel(&self->ring);
-		*stack = vs_stack_number_find(thread, &sought);
-		write_event(thread, type, body, size);
-		return;
-	}
-	record->type = (uint8_t)type;
-	record->flags = 0;
-	memcpy(record + 1, body, size);
-	vs_ring_end(&self->ring, record);
-	finish(self, true);
-}
-
 /* ---- Definitions that events need ------------------------------------------------------------ */
 
 /* Each of these has a rare half of its own: a whole record is a lot to clear at every event. */
@@ -468,9 +436,10 @@ VS_HOT void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind ki
 		.size = size,
 		.pool = use_pool(self, pool),
 		.context = context,
+		.stack = vs_stack_number_get(self),
 		.api = use_name(self, self->api),
 	};
-	write_with_stack(self, VS_RECORD_ALLOC, &event, sizeof(event), &event.stack);
+	write_event(self, VS_RECORD_ALLOC, &event, sizeof(event));
 }
 
 VS_HOT void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address)
@@ -743,8 +712,9 @@ VS_HOT void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_
 		.pool = use_pool(self, pool),
 		.address = address,
 		.size = size,
+		.stack = vs_stack_number_get(self),
 	};
-	write_with_stack(self, VS_RECORD_BLOCK_ALLOC, &event, sizeof(event), &event.stack);
+	write_event(self, VS_RECORD_BLOCK_ALLOC, &event, sizeof(event));
 }
 
 VS_HOT void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uint64_t run)

@@ -10,7 +10,7 @@
  *
  *   record = vs_ring_begin(ring, size);   NULL: no chunk can be had
  *   record->type = ...; the body
- *   vs_ring_end(ring, record);            or vs_ring_cancel(ring)
+ *   vs_ring_end(ring, record);
  *
  * A thread that is interrupted between the two by a signal handler that never returns leaves the
  * mark odd, which would hold up the drain: vs_ring_give_up() puts it right.
@@ -102,12 +102,6 @@ static inline void vs_ring_end(struct vs_ring *ring, const struct vs_live_record
 	atomic_signal_fence(memory_order_seq_cst);
 	ring->end = end;
 	ring->sequence++;
-	vs_ring_clear_mark(ring);
-}
-
-/* The record that was begun last is not to be. */
-static inline void vs_ring_cancel(struct vs_ring *ring)
-{
 	vs_ring_clear_mark(ring);
 }
 

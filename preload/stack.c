@@ -260,10 +260,10 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 	drop_hidden(stack);
 }
 
-bool vs_stack_recall(struct vs_thread_state *self, bool is_kept, struct vs_unwind_path *path)
+bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
 {
 	return self->base.frame &&
-	       vs_unwind_recall(&self->scratch->unwind, self->base.frame, max_depth, is_kept, path);
+	       vs_unwind_recall(&self->scratch->unwind, self->base.frame, max_depth, path);
 }
 
 void vs_stack_expect(const void *frame)
@@ -272,6 +272,11 @@ void vs_stack_expect(const void *frame)
 
 	if (VS_UNWIND_ARCH_IS_KNOWN && self->scratch)
 		vs_unwind_expect(&self->scratch->unwind, frame);
+}
+
+void vs_stack_keep(struct vs_thread_state *self)
+{
+	vs_unwind_keep(&self->scratch->unwind, self->base.frame);
 }
 
 void vs_stack_begin_in_child(void)

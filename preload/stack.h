@@ -26,16 +26,16 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack);
 
 /*
  * Which stack vs_stack_capture() would find, if this thread has seen it before: the same path, the
- * same stack. False: it has to be captured. is_kept: next time it will be expected. The own thread,
- * inside the recorder.
+ * same stack. False: it has to be captured. The own thread, inside the recorder.
  */
-bool vs_stack_recall(struct vs_thread_state *self, bool is_kept, struct vs_unwind_path *path);
+bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path);
 
 /*
  * What vs_stack_recall() will need is fetched into the cache meanwhile. frame: of the hook, whose
- * outermost it is. The own thread.
+ * outermost it is. Keep: it was just recalled, and is to be fetched next time. The own thread.
  */
 void vs_stack_expect(const void *frame);
+void vs_stack_keep(struct vs_thread_state *self);
 
 /*
  * The child of a fork: another thread of the parent may have held libunwind's lock, which then

@@ -283,62 +283,41 @@ VS_HOT static void recall_python(const struct vs_thread_state *self, struct vs_u
 	path->b = (path->b ^ python.b) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-/* inline: the linker, which sees all files, takes it as a hint where nearly all events come by. */
-VS_HOT inline bool vs_stack_number_recall(struct vs_thread *thread, struct vs_stack_sought *sought,
-					  uint32_t *number)
+VS_HOT uint32_t vs_stack_number_get(struct vs_thread *thread)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 	struct vs_unwind_path path;
+	uint32_t epoch, found_epoch = 0;
+	uint64_t era, calls = 0;
+	bool is_recalled, has_python, is_same = true;
 
-	*number = thread->stack;
 	/* The stack of an event that is lost already would only use up a number. */
 	if (thread->stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short)
-		return true;
+		return thread->stack;
 	/* Before the walk: what is unloaded during it makes the number one of the past. */
-	sought->epoch = vs_stack_table_get_epoch();
-	sought->era = get_era(sought->epoch);
-	sought->calls = 0;
-	/* With a label: operations of a framework lie between two of these. */
-	sought->is_recalled = vs_stack_recall(self, thread->label != 0, &path);
-	sought->has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
-	if (__builtin_expect(!sought->is_recalled, 0))
-		return false;
-	if (thread->label) {
+	epoch = vs_stack_table_get_epoch();
+	era = get_era(epoch);
+	is_recalled = vs_stack_recall(self, &path);
+	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
+	if (thread->label && is_recalled) {
+		/* Operations of a framework lie between two of these. */
+		vs_stack_keep(self);
 		path.a = (path.a ^ thread->label) * UINT64_C(0xd6e8feb86659fd93);
 		path.b = (path.b ^ thread->label << 7) * UINT64_C(0x9e3779b97f4a7c15);
 	}
-	if (sought->has_python) {
+	if (has_python && is_recalled) {
 		recall_python(self, &path);
-		sought->calls = vs_delegation_recall(&path);
+		calls = vs_delegation_recall(&path);
 	}
-	sought->path = path;
-	thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, sought->era);
-	*number = thread->stack;
-	return thread->stack != VS_NO_ID;
-}
-
-uint32_t vs_stack_number_find(struct vs_thread *thread, const struct vs_stack_sought *sought)
-{
-	struct vs_thread_state *self = (struct vs_thread_state *)thread;
-	uint32_t epoch = 0;
-	bool is_same = true;
-
-	thread->stack = get_stack(self, &epoch, sought->calls, &is_same);
-	/* What became ready, or was given up, meanwhile: the path is not that of the stack. */
-	if (sought->has_python != atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
+	if (__builtin_expect(is_recalled, 1))
+		thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
+	if (__builtin_expect(thread->stack != VS_NO_ID, 1))
 		return thread->stack;
-	if (sought->is_recalled && is_same && thread->stack != VS_NO_ID && epoch == sought->epoch)
-		vs_stack_memo_add(&self->scratch->stacks, &sought->path, sought->era,
-				  thread->stack);
+	thread->stack = get_stack(self, &found_epoch, calls, &is_same);
+	/* What became ready, or was given up, meanwhile: the path is not that of the stack. */
+	if (has_python != atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
+		return thread->stack;
+	if (is_recalled && is_same && thread->stack != VS_NO_ID && found_epoch == epoch)
+		vs_stack_memo_add(&self->scratch->stacks, &path, era, thread->stack);
 	return thread->stack;
-}
-
-VS_HOT uint32_t vs_stack_number_get(struct vs_thread *thread)
-{
-	struct vs_stack_sought sought;
-	uint32_t number;
-
-	if (__builtin_expect(vs_stack_number_recall(thread, &sought, &number), 1))
-		return number;
-	return vs_stack_number_find(thread, &sought);
 }

@@ -14,23 +14,6 @@
 uint32_t vs_stack_number_get(struct vs_thread *thread);
 
 /*
- * The same in two halves. Recall: true if it takes no record in the log, which is nearly always;
- * *number is what get would answer. False: it does, and find goes on where recall came to.
- */
-struct vs_stack_sought {
-	struct vs_unwind_path path;
-	uint64_t era;
-	uint64_t calls;
-	uint32_t epoch;
-	bool is_recalled; /* the path is that of its frames */
-	bool has_python;
-};
-
-bool vs_stack_number_recall(struct vs_thread *thread, struct vs_stack_sought *sought,
-			    uint32_t *number);
-uint32_t vs_stack_number_find(struct vs_thread *thread, const struct vs_stack_sought *sought);
-
-/*
  * The frames of Python of this thread, as a stack has them, into the scratch memory's python.words;
  * their code is defined. Returns how many. *is_deep: there are more.
  */

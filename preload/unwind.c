@@ -1,5 +1,7 @@
 #include "unwind.h"
 
+#include <string.h>
+
 #include "hot.h"
 #include "unwind_rules.h"
 
@@ -130,13 +132,15 @@ static __attribute__((noinline)) bool open_frame(struct vs_unwind_own_stack *own
 	       vs_unwind_memory_open(own, window, frame + VS_UNWIND_ARCH_FRAME_RETURN);
 }
 
-/* Frames of a run that begins at sp, as many as there is room for. */
-VS_UNWIND_UNWATCHED static inline void take_frames(uint64_t *frames, size_t room,
-						   const struct vs_unwind_memo_run *run,
-						   uintptr_t sp)
+/* Frames of a run, nr of them, where there is room for so many. */
+static inline void take_frames(uint64_t *frames, size_t room, const struct vs_unwind_memo_run *run,
+			       size_t nr)
 {
-	for (size_t i = 0; i < run->nr_frames && i < room; i++)
-		frames[i] = vs_unwind_memo_load(sp, run->slots[i]);
+	/* A copy of known length is faster. */
+	if (__builtin_expect(room >= VS_UNWIND_MEMO_NR_WORDS, 1))
+		memcpy(frames, run->words, sizeof(run->words));
+	else
+		memcpy(frames, run->words, (nr < room ? nr : room) * sizeof(*frames));
 }
 
 static __attribute__((noinline)) uint32_t find_guide(struct vs_unwind_guide *guide,
@@ -228,16 +232,17 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 		copy = place;
 		return walk_plainly(self, &copy, frames, max_frames, nr_frames);
 	}
-	likely = vs_unwind_memo_start(&self->memo, &place.state);
+	likely = vs_unwind_memo_get_start(&self->memo, &place.state);
 	while (nr < max_frames) {
 		run = vs_unwind_memo_get(&self->memo, likely, &place.state, &place.window);
 		if (run) {
-			take_frames(frames + nr, max_frames - nr, run, place.state.sp);
+			take_frames(frames + nr, max_frames - nr, run, run->nr_frames);
 			nr += run->nr_frames;
 			last = run->end_kind;
 			if (vs_unwind_kind_is_last(last))
 				break;
-			likely = vs_unwind_memo_leave(&self->memo, run, &place.state);
+			vs_unwind_memo_leave(run, &place.state);
+			likely = &run->next;
 			continue;
 		}
 		copy = place;
@@ -247,7 +252,7 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 		}
 		nr++;
 		place = copy;
-		likely = vs_unwind_memo_start(&self->memo, &place.state);
+		likely = vs_unwind_memo_get_start(&self->memo, &place.state);
 	}
 	*nr_frames = nr < max_frames ? (uint32_t)nr : max_frames;
 	if (nr >= max_frames)
@@ -270,8 +275,7 @@ static inline void follow(struct vs_unwind_path *path, uint64_t serial)
 }
 
 VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
-						 uint32_t max_frames, bool is_kept,
-						 struct vs_unwind_path *path)
+						 uint32_t max_frames, struct vs_unwind_path *path)
 {
 	struct vs_unwind_memo *memo = &self->memo;
 	struct vs_unwind_window window = self->own.window;
@@ -279,8 +283,7 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, 
 	uintptr_t start = (uintptr_t)frame;
 	struct vs_unwind_memo_run *run;
 	struct vs_unwind_state state;
-	struct vs_unwind_memo_trail *trail = NULL;
-	uint32_t *likely, nr = 1, nr_runs = 0;
+	uint32_t *likely, nr = 1;
 
 	if (!VS_UNWIND_ARCH_IS_KNOWN || memo->nr_plain ||
 	    !vs_unwind_memory_has(&window, start + VS_UNWIND_ARCH_FRAME_BP) ||
@@ -289,9 +292,7 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, 
 	state.bp = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_BP);
 	state.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN);
 	state.sp = start + VS_UNWIND_ARCH_FRAME_SIZE;
-	likely = vs_unwind_memo_start(memo, &state);
-	if (__builtin_expect(is_kept, 0))
-		trail = vs_unwind_memo_get_trail(memo, &state);
+	likely = vs_unwind_memo_get_start(memo, &state);
 	for (;;) {
 		run = &memo->runs[*likely];
 		if (__builtin_expect(!vs_unwind_memo_fits(run, &state, memo->first_serial, &window),
@@ -301,17 +302,16 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, 
 			run = vs_unwind_memo_recall(memo, &from, &window);
 			if (!run)
 				return false;
-			*likely = run->number;
+			*likely = (uint32_t)(run - memo->runs);
 		}
-		if (__builtin_expect(trail != NULL, 0))
-			vs_unwind_memo_keep(memo, trail, nr_runs++, likely);
 		follow(&found, run->serial);
 		nr += run->nr_frames;
 		if (__builtin_expect(nr > max_frames, 0))
 			return false;
 		if (vs_unwind_kind_is_last(run->end_kind))
 			break;
-		likely = vs_unwind_memo_leave(memo, run, &state);
+		vs_unwind_memo_leave(run, &state);
+		likely = &run->next;
 	}
 	*path = found;
 	return true;
@@ -319,13 +319,27 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, 
 
 /* ---- What will be recalled ------------------------------------------------------------------- */
 
-VS_UNWIND_UNWATCHED void vs_unwind_expect(struct vs_unwind_thread *self, const void *frame)
+/* Where a walk of this frame begins. */
+VS_UNWIND_UNWATCHED static struct vs_unwind_state get_beginning(const void *frame)
 {
 	uintptr_t start = (uintptr_t)frame;
-	struct vs_unwind_state from = {
+
+	return (struct vs_unwind_state){
 		.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN),
 		.sp = start + VS_UNWIND_ARCH_FRAME_SIZE,
 	};
+}
+
+void vs_unwind_expect(struct vs_unwind_thread *self, const void *frame)
+{
+	struct vs_unwind_state from = get_beginning(frame);
 
 	vs_unwind_memo_expect(&self->memo, &from);
+}
+
+void vs_unwind_keep(struct vs_unwind_thread *self, const void *frame)
+{
+	struct vs_unwind_state from = get_beginning(frame);
+
+	vs_unwind_memo_keep_trail(&self->memo, &from);
 }

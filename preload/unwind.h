@@ -60,17 +60,17 @@ struct vs_unwind_path {
 /*
  * Fills in *path for the stack that vs_unwind_walk() would find. False: it is neither whole nor cut
  * by code that nobody describes, has more than max_frames frames, is not on the thread's own stack,
- * or not all of it is remembered; a walk is due then. is_kept: it will be expected. As a walk
- * otherwise.
+ * or not all of it is remembered; a walk is due then. As a walk otherwise.
  */
 bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,
-		      bool is_kept, struct vs_unwind_path *path);
+		      struct vs_unwind_path *path);
 
 /*
  * For hooks between two calls of which a program does so much that nothing of ours is in the cache
- * any more: what vs_unwind_recall() of this frame is likely to need, because it needed it when it
- * was told to keep it, is fetched meanwhile. As a walk otherwise.
+ * any more. Expect: what vs_unwind_recall() of this frame is likely to need is fetched meanwhile.
+ * Keep: it has just been recalled, and will be expected. As a walk otherwise.
  */
 void vs_unwind_expect(struct vs_unwind_thread *self, const void *frame);
+void vs_unwind_keep(struct vs_unwind_thread *self, const void *frame);
 
 #endif

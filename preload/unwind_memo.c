@@ -2,288 +2,164 @@
 
 #include "hot.h"
 
-#include <string.h>
-
 /* Odd numbers without a pattern. */
 #define MIX_ADDRESS UINT64_C(0x9e3779b97f4a7c15)
-#define MIX_FIRST   UINT64_C(0xd6e8feb86659fd93)
+#define MIX_SP      UINT64_C(0xd6e8feb86659fd93)
 
-/*
- * The first return address behind this, where the rule says without more ado where it is: of all
- * that a run could be known by beside its beginning, what differs most.
- */
-VS_UNWIND_UNWATCHED static uint64_t get_first(const struct vs_unwind_state *from,
-					      const struct vs_unwind_window *window, uint64_t rule)
+static uint64_t make_tag(const struct vs_unwind_state *from)
 {
-	uintptr_t slot = vs_unwind_rule_cfa_offset(rule) - VS_UNWIND_ARCH_RETURN_SIZE;
-
-	if (vs_unwind_rule_kind(rule) == VS_UNWIND_SP)
-		slot += from->sp;
-	else if (vs_unwind_rule_kind(rule) == VS_UNWIND_BP)
-		slot += from->bp;
-	else
-		return 0;
-	return vs_unwind_memory_has(window, slot) ? vs_unwind_memory_load(slot) : 0;
-}
-
-static uint64_t make_tag(const struct vs_unwind_state *from, const struct vs_unwind_window *window,
-			 uint64_t rule)
-{
-	uint64_t tag = from->address * MIX_ADDRESS + get_first(from, window, rule) * MIX_FIRST;
+	uint64_t tag = from->address * MIX_ADDRESS + from->sp * MIX_SP;
 
 	tag ^= tag >> 32;
-	return tag * MIX_ADDRESS | 1;
+	return tag ? tag : 1;
 }
-
-static struct vs_unwind_memo_entry *get_set(struct vs_unwind_memo *memo, uint64_t tag)
-{
-	return memo->sets[tag >> (64 - VS_UNWIND_MEMO_SET_BITS)];
-}
-
-/* One to one in either. */
-static inline uint64_t stir(uint64_t lane, uint64_t word)
-{
-	return (lane + word) * MIX_ADDRESS;
-}
-
-/* Not inlined: where it is called from there are too few registers left for it. */
-VS_HOT VS_UNWIND_UNWATCHED __attribute__((noinline)) uint64_t vs_unwind_memo_print(
-	const struct vs_unwind_memo_run *run, uintptr_t sp)
-{
-	const uint16_t *slot = run->slots, *end = slot + run->nr_frames;
-	/* The four lanes do not wait for each other. */
-	uint64_t a = 0, b = 0, c = 0, d = 0;
-
-	for (; slot < end; slot += 4) {
-		a = stir(a, vs_unwind_memo_load(sp, slot[0]));
-		b = stir(b, vs_unwind_memo_load(sp, slot[1]));
-		c = stir(c, vs_unwind_memo_load(sp, slot[2]));
-		d = stir(d, vs_unwind_memo_load(sp, slot[3]));
-	}
-	for (end = slot + run->nr_led; __builtin_expect(slot < end, 0); slot++)
-		a = stir(a, vs_unwind_memo_load(sp, *slot) - sp);
-	return stir(stir(a, b), stir(c, d) ^ d >> 32);
-}
-
-/* ---- Making a run ---------------------------------------------------------------------------- */
 
 /* A run while it is made. */
 struct making {
 	struct vs_unwind_memo_run *run;
-	uint64_t *frames;
-	uintptr_t from_sp;
-	/* Beside return addresses: where what else led the walk is. */
-	uint16_t led[VS_UNWIND_MEMO_NR_SLOTS];
-	uint16_t bp_slot;   /* where the bp of the frame comes from */
-	bool is_bp_checked; /* it is among them */
+	/* Beside return addresses: what else led the walk. */
+	uint64_t words[VS_UNWIND_MEMO_NR_WORDS];
+	uint32_t slots[VS_UNWIND_MEMO_NR_WORDS];
+	unsigned nr_words;
+	uint32_t bp_slot;   /* where the bp of the frame comes from */
+	bool is_bp_checked; /* it is among the words */
 };
 
-static unsigned round_up(unsigned nr_frames)
+/* Whether so many more words have room. */
+static bool has_room(const struct making *making, unsigned nr)
 {
-	return (nr_frames + 3) & ~3u;
+	return making->run->nr_frames + making->nr_words + nr <= VS_UNWIND_MEMO_NR_WORDS;
 }
 
-/* Whether one more frame has room, with all that may lead to it: the return address, bp, CFA. */
-static bool has_room(const struct vs_unwind_memo_run *run)
+static bool get_slot(struct making *making, uintptr_t address, uint32_t *slot)
 {
-	return round_up(run->nr_frames + 1u) + run->nr_led + 2 <= VS_UNWIND_MEMO_NR_SLOTS;
-}
+	uintptr_t offset = address - making->run->from.sp;
 
-static bool get_slot(struct making *making, uintptr_t address, uint16_t *slot)
-{
-	uintptr_t offset = address - making->from_sp;
-
-	if (offset % 8 || offset / 8 >= VS_UNWIND_MEMO_NO_SLOT)
+	if (offset >= VS_UNWIND_MEMO_NO_SLOT)
 		return false;
-	*slot = (uint16_t)(offset / 8);
+	*slot = (uint32_t)offset;
 	if (*slot > making->run->reach)
 		making->run->reach = *slot;
 	return true;
 }
 
-static void add_led(struct making *making, uint16_t slot)
+static void add_word(struct making *making, uint32_t slot, uint64_t word)
 {
-	making->led[making->run->nr_led++] = slot;
+	making->slots[making->nr_words] = slot;
+	making->words[making->nr_words++] = word;
 }
 
 /* A step was led by the bp of its frame: that has to be the same again. */
-static void add_bp(struct making *making)
+static void add_bp(struct making *making, uintptr_t bp)
 {
 	if (making->bp_slot == VS_UNWIND_MEMO_NO_SLOT)
 		making->run->bp_mask = UINTPTR_MAX;
 	else if (!making->is_bp_checked)
-		add_led(making, making->bp_slot);
+		add_word(making, making->bp_slot, bp);
 	making->is_bp_checked = true;
 }
 
-/* A step to *after. False: there is no room for what led it. */
-static bool add_step(struct making *making, const struct vs_unwind_state *after,
-		     const struct vs_unwind_trail *trail)
+/* A step from *before to *after. False: there is no room for what led it. */
+static bool add_step(struct making *making, const struct vs_unwind_state *before,
+		     const struct vs_unwind_state *after, const struct vs_unwind_trail *trail)
 {
 	struct vs_unwind_memo_run *run = making->run;
-	uint16_t return_slot, cfa_slot = 0, bp_slot = 0;
+	uint32_t return_slot, cfa_slot = 0, bp_slot = 0;
 
-	if (!has_room(run) || !get_slot(making, trail->return_slot, &return_slot) ||
+	/* At most: the return address, the bp, the CFA. */
+	if (!has_room(making, 3) || !get_slot(making, trail->return_slot, &return_slot) ||
 	    (trail->bp_slot && !get_slot(making, trail->bp_slot, &bp_slot)) ||
 	    (trail->cfa_slot && !get_slot(making, trail->cfa_slot, &cfa_slot)))
 		return false;
 	if (trail->uses_bp)
-		add_bp(making);
+		add_bp(making, before->bp);
 	if (trail->cfa_slot)
-		add_led(making, cfa_slot);
+		add_word(making, cfa_slot, after->sp);
 	if (trail->bp_slot) {
 		making->bp_slot = bp_slot;
 		making->is_bp_checked = false;
 	}
-	making->frames[run->nr_frames] = after->address;
+	run->words[run->nr_frames] = after->address;
 	run->slots[run->nr_frames++] = return_slot;
-	run->to_sp = (uint32_t)(after->sp - making->from_sp);
+	run->to_sp = after->sp;
 	run->to_bp_slot = making->bp_slot;
 	return true;
 }
 
-/* Whether runs end where a walk comes to this instruction, if they are not too short. */
-static bool is_end(uint64_t address)
-{
-	return address * MIX_FIRST >> 60 == 0;
-}
-
-/* With so many frames at most; with none, if not even one step is a plain one. */
-static void make(struct making *making, const struct vs_unwind_state *from,
-		 const struct vs_unwind_window *window, unsigned max_frames)
+/* Puts the other words behind the return addresses. */
+static void finish(struct making *making)
 {
 	struct vs_unwind_memo_run *run = making->run;
-	struct vs_unwind_state state = *from;
+	unsigned nr = run->nr_frames;
+
+	for (unsigned i = 0; i < making->nr_words; i++, nr++) {
+		run->words[nr] = making->words[i];
+		run->slots[nr] = making->slots[i];
+	}
+	for (; nr % 4; nr++) {
+		run->words[nr] = run->words[0];
+		run->slots[nr] = run->slots[0];
+	}
+	run->nr_words = (uint8_t)nr;
+}
+
+static bool is_same_line(uintptr_t a, uintptr_t b)
+{
+	return a / VS_UNWIND_MEMO_LINE_SIZE == b / VS_UNWIND_MEMO_LINE_SIZE;
+}
+
+static void make(struct vs_unwind_memo_run *run, const struct vs_unwind_state *from,
+		 const struct vs_unwind_window *window)
+{
+	struct making making = {.run = run, .bp_slot = VS_UNWIND_MEMO_NO_SLOT};
+	struct vs_unwind_state state = *from, before;
 	struct vs_unwind_trail trail;
-	unsigned nr;
 	uint64_t rule;
 
-	making->from_sp = from->sp;
-	making->bp_slot = VS_UNWIND_MEMO_NO_SLOT;
-	making->is_bp_checked = false;
-	run->address = from->address;
-	run->bp = from->bp - from->sp;
-	run->bp_mask = 0;
+	run->from = *from;
 	run->reach = 0;
 	run->nr_frames = 0;
-	run->nr_led = 0;
+	run->bp_mask = 0;
+	run->next = 0; /* whichever that is */
 	for (;;) {
 		rule = vs_unwind_rules_get(state.address);
+		before = state;
 		/* Address 0 is the end of the stack, which the walk sees for itself. */
-		if (run->nr_frames == max_frames ||
-		    (run->nr_frames >= VS_UNWIND_MEMO_MIN_FRAMES && is_end(state.address)) ||
+		if ((run->nr_frames > 0 && !is_same_line(from->sp, state.sp)) ||
 		    !vs_unwind_step(&state, window, rule, &trail) || !state.address ||
-		    !add_step(making, &state, &trail))
+		    !add_step(&making, &before, &state, &trail))
 			break;
 	}
 	run->end_kind = (uint8_t)vs_unwind_rule_kind(rule);
-	for (nr = run->nr_frames; nr % 4; nr++)
-		run->slots[nr] = run->slots[0];
-	memcpy(run->slots + nr, making->led, run->nr_led * sizeof(run->slots[0]));
 	if (run->nr_frames > 0)
-		run->print = vs_unwind_memo_print(run, from->sp);
+		finish(&making);
 }
 
-/* ---- Where runs part ------------------------------------------------------------------------- */
-
-/* How many frames two runs have in common, from their beginning on. */
-static unsigned count_common(const struct vs_unwind_memo *memo, uint32_t a, uint32_t b)
+static unsigned first_of_set(uint64_t tag)
 {
-	const struct vs_unwind_memo_run *one = &memo->runs[a], *other = &memo->runs[b];
-	unsigned nr = one->nr_frames < other->nr_frames ? one->nr_frames : other->nr_frames;
-	unsigned i = 0;
-
-	while (i < nr && memo->frames[a][i] == memo->frames[b][i] &&
-	       one->slots[i] == other->slots[i])
-		i++;
-	return i;
+	return (unsigned)(tag >> (64 - VS_UNWIND_MEMO_SET_BITS)) * VS_UNWIND_MEMO_NR_WAYS;
 }
 
-/* Whether the entry is that of a run which begins as number does, and another one. */
-static bool is_alike(const struct vs_unwind_memo *memo, const struct vs_unwind_memo_entry *entry,
-		     uint64_t tag, uint32_t number)
-{
-	const struct vs_unwind_memo_run *run = &memo->runs[entry->run];
-
-	return entry->tag == (uint32_t)tag && entry->run != number &&
-	       run->address == memo->runs[number].address && run->serial >= memo->first_serial;
-}
-
-/* How many frames the run is to have, which was just made: fewer than it has, if enough others
- * begin in the same way. */
-static unsigned choose_end(struct vs_unwind_memo *memo, uint64_t tag, uint32_t number)
-{
-	const struct vs_unwind_memo_entry *set = get_set(memo, tag);
-	unsigned nr_alike = 0, longest = 0;
-
-	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_WAYS; i++) {
-		unsigned nr_common;
-
-		if (!is_alike(memo, &set[i], tag, number))
-			continue;
-		nr_alike++;
-		nr_common = count_common(memo, set[i].run, number);
-		if (nr_common > longest)
-			longest = nr_common;
-	}
-	return nr_alike >= VS_UNWIND_MEMO_NR_ALIKE && longest > 0 ? longest
-								  : memo->runs[number].nr_frames;
-}
-
-/* Where in its set a run goes. */
-static unsigned choose_way(struct vs_unwind_memo *memo, uint64_t tag)
-{
-	const struct vs_unwind_memo_entry *set = get_set(memo, tag);
-
-	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_WAYS; i++)
-		if (!set[i].tag)
-			return i;
-	return memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
-}
-
-/* What begins with the run that was just made is found by way of it from now on. */
-static void forget_longer(struct vs_unwind_memo *memo, uint64_t tag, uint32_t number)
-{
-	struct vs_unwind_memo_entry *set = get_set(memo, tag);
-
-	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_WAYS; i++)
-		if (is_alike(memo, &set[i], tag, number) &&
-		    count_common(memo, set[i].run, number) == memo->runs[number].nr_frames) {
-			memo->runs[set[i].run].serial = 0;
-			set[i].tag = 0;
-		}
-}
-
-/* In place of the oldest one. */
+/* In place of another one of the set. */
 static struct vs_unwind_memo_run *remember(struct vs_unwind_memo *memo, uint64_t tag,
 					   const struct vs_unwind_state *from,
 					   const struct vs_unwind_window *window)
 {
-	uint32_t number = memo->nr_made++ % VS_UNWIND_MEMO_NR_RUNS;
+	unsigned number = first_of_set(tag) + memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
 	struct vs_unwind_memo_run *run = &memo->runs[number];
-	struct making making = {.run = run, .frames = memo->frames[number]};
-	unsigned nr_frames;
 
 	/* A signal handler may jump out of here: until the end nobody finds it. */
+	memo->tags[number] = 0;
 	run->serial = 0;
 	atomic_signal_fence(memory_order_seq_cst);
-	run->number = number;
-	make(&making, from, window, VS_UNWIND_MEMO_NR_SLOTS);
+	make(run, from, window);
 	if (run->nr_frames == 0)
 		return NULL;
-	nr_frames = choose_end(memo, tag, number);
-	if (nr_frames < run->nr_frames) {
-		make(&making, from, window, nr_frames);
-		forget_longer(memo, tag, number);
-	}
 	atomic_signal_fence(memory_order_seq_cst);
 	run->serial = ++memo->last_serial;
-	get_set(memo, tag)[choose_way(memo, tag)] =
-		(struct vs_unwind_memo_entry){(uint32_t)tag, number};
+	memo->tags[number] = tag;
 	return run;
 }
-
-/* ---- Finding a run --------------------------------------------------------------------------- */
 
 static void earn(struct vs_unwind_memo *memo)
 {
@@ -304,15 +180,12 @@ VS_HOT static struct vs_unwind_memo_run *recall(struct vs_unwind_memo *memo, uin
 						const struct vs_unwind_state *from,
 						const struct vs_unwind_window *window)
 {
-	const struct vs_unwind_memo_entry *set = get_set(memo, tag);
+	unsigned first = first_of_set(tag);
 
-	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_WAYS; i++) {
-		struct vs_unwind_memo_run *run = &memo->runs[set[i].run];
-
-		if (set[i].tag == (uint32_t)tag &&
-		    vs_unwind_memo_fits(run, from, memo->first_serial, window))
-			return run;
-	}
+	for (unsigned i = first; i < first + VS_UNWIND_MEMO_NR_WAYS; i++)
+		if (memo->tags[i] == tag &&
+		    vs_unwind_memo_fits(&memo->runs[i], from, memo->first_serial, window))
+			return &memo->runs[i];
 	return NULL;
 }
 
@@ -320,17 +193,14 @@ struct vs_unwind_memo_run *vs_unwind_memo_recall(struct vs_unwind_memo *memo,
 						 const struct vs_unwind_state *from,
 						 const struct vs_unwind_window *window)
 {
-	uint64_t rule = vs_unwind_rules_get(from->address);
-
-	return recall(memo, make_tag(from, window, rule), from, window);
+	return recall(memo, make_tag(from), from, window);
 }
 
 struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
 					       const struct vs_unwind_state *from,
 					       const struct vs_unwind_window *window)
 {
-	uint64_t rule = vs_unwind_rules_get(from->address);
-	uint64_t tag = make_tag(from, window, rule);
+	uint64_t tag = make_tag(from);
 	struct vs_unwind_memo_run *run = recall(memo, tag, from, window);
 
 	if (run) {
@@ -338,21 +208,45 @@ struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
 		return run;
 	}
 	/* Nothing to be remembered is nothing that was forgotten. */
-	if (!vs_unwind_rule_is_plain(rule))
+	if (!vs_unwind_rule_is_plain(vs_unwind_rules_get(from->address)))
 		return NULL;
 	pay(memo);
 	return remember(memo, tag, from, window);
 }
 
-VS_HOT void vs_unwind_memo_expect(struct vs_unwind_memo *memo, const struct vs_unwind_state *from)
+static uint32_t get_trail(const struct vs_unwind_state *from)
 {
-	const struct vs_unwind_memo_trail *trail = vs_unwind_memo_get_trail(memo, from);
+	return (uint32_t)((from->address ^ from->sp << 16) * VS_UNWIND_RULES_MIX >>
+			  (64 - VS_UNWIND_MEMO_TRAIL_BITS));
+}
 
-	for (unsigned i = 0; i < VS_UNWIND_MEMO_TRAIL_NR_RUNS && trail->runs[i]; i++) {
-		const char *run = (const char *)&memo->runs[trail->runs[i] - 1];
+VS_HOT void vs_unwind_memo_expect(const struct vs_unwind_memo *memo,
+				  const struct vs_unwind_state *from)
+{
+	const uint32_t *runs = memo->trails[get_trail(from)].runs;
 
-		__builtin_prefetch(run);
-		__builtin_prefetch(run + 64);
-		__builtin_prefetch(&memo->guesses[trail->guesses[i]]);
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_TRAIL_NR_RUNS && runs[i]; i++) {
+		const char *run = (const char *)&memo->runs[runs[i] - 1];
+
+		for (size_t at = 0; at < sizeof(struct vs_unwind_memo_run); at += 64)
+			__builtin_prefetch(run + at);
 	}
+}
+
+VS_HOT void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo,
+				      const struct vs_unwind_state *from)
+{
+	uint32_t *runs = memo->trails[get_trail(from)].runs;
+	uint32_t number = *vs_unwind_memo_get_start(memo, from);
+	unsigned nr = 0;
+
+	/* Whatever it finds is the number of a run: at worst it is of no use. */
+	while (nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS) {
+		runs[nr++] = number + 1;
+		if (vs_unwind_kind_is_last(memo->runs[number].end_kind))
+			break;
+		number = memo->runs[number].next;
+	}
+	if (nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS)
+		runs[nr] = 0;
 }

@@ -71,13 +71,13 @@ static __attribute__((noinline)) int walk_known(void)
 	uint32_t number;
 
 	self->base.frame = __builtin_frame_address(0);
-	if (vs_stack_recall(self, false, &path)) {
+	if (vs_stack_recall(self, &path)) {
 		number = vs_stack_memo_find(&self->scratch->stacks, &path, 1);
 		if (number != VS_NO_ID)
 			return (int)number;
 	}
 	vs_stack_capture(self, &stack);
-	if (vs_stack_recall(self, false, &path))
+	if (vs_stack_recall(self, &path))
 		vs_stack_memo_add(&self->scratch->stacks, &path, 1, stack.nr_frames);
 	return (int)stack.nr_frames;
 }

@@ -451,10 +451,14 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 }
 
 /* Every stack is new to it. */
-bool vs_stack_recall(struct vs_thread_state *self, bool is_kept, struct vs_unwind_path *path)
+void vs_stack_keep(struct vs_thread_state *self)
 {
 	(void)self;
-	(void)is_kept;
+}
+
+bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
+{
+	(void)self;
 	(void)path;
 	expect_inside();
 	return false;

@@ -197,7 +197,7 @@ __attribute__((noinline, section("referee_hook"))) void stack_referee_check(void
 	walk_on(record);
 	self->base.frame = __builtin_frame_address(0);
 	for (int i = 0; i < STACK_REFEREE_REPEATS; i++) {
-		if (vs_stack_recall(self, false, &path))
+		if (vs_stack_recall(self, &path))
 			compare_path(record, &path);
 		vs_stack_capture(self, &stack);
 		compare(record, &stack);

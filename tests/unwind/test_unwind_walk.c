@@ -251,7 +251,7 @@ static bool recall(uint32_t max_frames, struct vs_unwind_path *path)
 	bool result;
 
 	errno = 77;
-	result = vs_unwind_recall(thread, stack.words, max_frames, false, path);
+	result = vs_unwind_recall(thread, stack.words, max_frames, path);
 	assert_int_equal(errno, 77);
 	return result;
 }
