@@ -15,7 +15,7 @@
  * Raise it with every change of what is in the file, or of the state that a replay has after the
  * same records: the sizes in snapshot_put.c are there to remind of it.
  */
-#define VS_INDEX_FILE_VERSION 5
+#define VS_INDEX_FILE_VERSION 6
 
 #define VS_INDEX_FILE_HEADER_SIZE 64
 
