@@ -8,6 +8,7 @@ instants. The trace is read by the reader of oracle.py; every chunk in use must 
 address, its size and what was asked for, every free one a hole of the segments at that place, and the other
 way round. What the analyzer says of the pools at the last instant must be the same sums.
 """
+import hashlib
 import json
 import os
 import subprocess
@@ -122,7 +123,10 @@ def compile_storm(venv, work):
     """The path of the program."""
     package = next(os.path.join(folder, "tensorflow") for folder in sys_path(venv)
                    if os.path.isdir(os.path.join(folder, "tensorflow", "include")))
-    program = os.path.join(work, f"{os.path.basename(venv)}-bfc_storm")
+    package = os.path.realpath(package)
+    # It has the path of its library in it: one of a checkout that is gone is of no use.
+    place = hashlib.sha256(package.encode()).hexdigest()[:12]
+    program = os.path.join(work, f"{os.path.basename(venv)}-{place}-bfc_storm")
     if os.path.exists(program) and os.path.getmtime(program) > os.path.getmtime(SOURCE):
         return program
     command = ["g++", "-std=c++17", "-O1", "-w", "-D_GLIBCXX_USE_CXX11_ABI=1",
