@@ -224,7 +224,7 @@ class Index:
             self.data = file.read()
         (magic, version, stored, raw, crc, trace_size, written_ns,
          size) = struct.unpack_from("<8sIIIIQQQ", self.data)
-        check(magic == b"VSINDX\r\n" and version == 5, "magic")
+        check(magic == b"VSINDX\r\n" and version == 6, "magic")
         check(zlib.crc32(self.data[:60]) == struct.unpack_from("<I", self.data, 60)[0], "header")
         stat = os.stat(trace)
         check((trace_size, written_ns) == (stat.st_size, stat.st_mtime_ns), "trace")
