@@ -394,45 +394,46 @@ static void add_facts(struct vs_text_line *line, const struct vs_story *story)
 		vs_text_add(line, ", none lost");
 }
 
+/* A line that begins with `text`, which may be long: it makes room for the rest, its end says most.
+ */
+static void put_with_facts(const struct vs_story *story, char *text,
+			   const struct vs_text_line *facts)
+{
+	size_t room = story->style.width, width = vs_text_get_width(facts->bytes);
+	struct vs_text_line line = {0};
+
+	vs_text_keep_tail(text, room > width + LEAST_COMMAND ? room - width : LEAST_COMMAND,
+			  story->options->ascii);
+	vs_text_add(&line, "%s", text);
+	vs_text_mark(&line, VS_TEXT_STRONG);
+	vs_text_add(&line, "%s", facts->bytes);
+	vs_text_put(&story->style, &line);
+}
+
 /* Of several traces, which one: commands of workers are all alike, and cut. */
 static void put_which(const struct vs_story *story)
 {
 	const char *pid = vs_reader_get_info(story->reader, VS_INFO_PID);
-	struct vs_text_line line = {0}, facts = {0};
-	size_t room = story->style.width, width;
+	struct vs_text_line facts = {0};
 	char path[512];
 
 	if (story->options->nr_traces < 2)
 		return;
 	if (pid)
 		vs_text_add(&facts, " \u00b7 process %s", pid);
-	width = vs_text_get_width(facts.bytes);
 	snprintf(path, sizeof(path), "%s", story->path);
-	vs_text_keep_tail(path, room > width + LEAST_COMMAND ? room - width : LEAST_COMMAND,
-			  story->options->ascii);
-	vs_text_add(&line, "%s", path);
-	vs_text_mark(&line, VS_TEXT_STRONG);
-	vs_text_add(&line, "%s", facts.bytes);
-	vs_text_put(&story->style, &line);
+	put_with_facts(story, path, &facts);
 }
 
 void vs_story_put_headline(const struct vs_story *story)
 {
-	struct vs_text_line line = {0}, facts = {0};
+	struct vs_text_line facts = {0};
 	char command[512];
-	size_t room = story->style.width, width;
 
 	put_which(story);
 	add_facts(&facts, story);
-	width = vs_text_get_width(facts.bytes);
 	vs_story_put_command(story, command, sizeof(command));
-	/* A long command makes room for the rest of the line; its end says most. */
-	vs_text_keep_tail(command, room > width + LEAST_COMMAND ? room - width : LEAST_COMMAND,
-			  story->options->ascii);
-	vs_text_add(&line, "%s", command);
-	vs_text_mark(&line, VS_TEXT_STRONG);
-	vs_text_add(&line, "%s", facts.bytes);
-	vs_text_put(&story->style, &line);
+	put_with_facts(story, command, &facts);
 	put_notes(story);
 }
 
