@@ -6,7 +6,6 @@
 /* Its owner is the thread that took it, and the only one that writes to it. */
 struct place {
 	atomic_bool is_taken;
-	atomic_bool is_active;   /* a call is under way, and not a nested one */
 	_Atomic uint32_t serial; /* odd while it is filled in */
 	_Atomic int link;        /* enum vs_frame_link */
 	_Atomic uint32_t nr_frames;
@@ -15,6 +14,10 @@ struct place {
 };
 
 static struct place places[VS_DELEGATION_MAX];
+
+/* Of the place of the same number: a call is under way, and not a nested one. Next to each other,
+ * because all of them are looked at for an event. */
+static atomic_bool is_active[VS_DELEGATION_MAX];
 _Atomic uint32_t vs_delegation_nr_places;
 
 /* Calls that have no place. */
@@ -43,7 +46,7 @@ void vs_delegation_give_back(vs_delegation place)
 {
 	if (place == VS_DELEGATION_NONE)
 		return;
-	atomic_store_explicit(&places[place].is_active, false, memory_order_relaxed);
+	atomic_store_explicit(&is_active[place], false, memory_order_relaxed);
 	atomic_store_explicit(&places[place].is_taken, false, memory_order_release);
 }
 
@@ -77,7 +80,7 @@ VS_HOT void vs_delegation_begin(vs_delegation number, enum vs_frame_link link,
 	for (uint32_t k = 0; k < nr_frames; k++)
 		atomic_store_explicit(&place->frames[k], frames[k], memory_order_release);
 	atomic_store_explicit(&place->serial, serial + 2, memory_order_release);
-	atomic_store_explicit(&place->is_active, !is_nested, memory_order_release);
+	atomic_store_explicit(&is_active[number], !is_nested, memory_order_release);
 }
 
 VS_HOT void vs_delegation_end(vs_delegation number)
@@ -85,13 +88,13 @@ VS_HOT void vs_delegation_end(vs_delegation number)
 	if (number == VS_DELEGATION_NONE)
 		atomic_fetch_sub_explicit(&nr_without, 1, memory_order_relaxed);
 	else
-		atomic_store_explicit(&places[number].is_active, false, memory_order_release);
+		atomic_store_explicit(&is_active[number], false, memory_order_release);
 }
 
 void vs_delegation_clear(void)
 {
 	for (uint32_t i = 0; i < VS_DELEGATION_MAX; i++) {
-		atomic_store_explicit(&places[i].is_active, false, memory_order_relaxed);
+		atomic_store_explicit(&is_active[i], false, memory_order_relaxed);
 		atomic_store_explicit(&places[i].is_taken, false, memory_order_relaxed);
 	}
 	atomic_store_explicit(&vs_delegation_nr_places, 0, memory_order_relaxed);
@@ -106,7 +109,7 @@ VS_HOT static unsigned find_active(struct place **first)
 
 	*first = NULL;
 	for (uint32_t i = 0; i < nr_places && nr < 2; i++) {
-		if (!atomic_load_explicit(&places[i].is_active, memory_order_acquire))
+		if (!atomic_load_explicit(&is_active[i], memory_order_acquire))
 			continue;
 		if (nr++ == 0)
 			*first = &places[i];
