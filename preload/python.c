@@ -290,53 +290,6 @@ static inline uint64_t rotate(uint64_t value, unsigned bits)
 	return value << bits | value >> (64 - bits);
 }
 
-/*
- * Some frames of a walk. Programs do so much between two events that hardly anything of what is
- * read here is in the cache any more: it is fetched for several frames at once, and not waited for
- * one after the other.
- */
-#define NR_AT_ONCE 12
-
-struct some_frames {
-	uintptr_t codes[NR_AT_ONCE];
-	uint64_t where[NR_AT_ONCE];
-	uint32_t nr;
-};
-
-/* The next ones from frame on, nr_left of the whole walk at most. Returns the frame behind them. */
-VS_UNWIND_UNWATCHED static uintptr_t take_some(const struct vs_python_layout *layout,
-					       struct some_frames *some, uintptr_t frame,
-					       uint32_t *nr_left, uint64_t *nr_shims)
-{
-	some->nr = 0;
-	for (; frame && some->nr < NR_AT_ONCE;
-	     frame = vs_python_load(frame, layout->frame_previous)) {
-		uintptr_t code;
-
-		if (vs_python_is_shim(layout, frame)) {
-			++*nr_shims;
-			continue;
-		}
-		if (!*nr_left)
-			break;
-		--*nr_left;
-		code = vs_python_load(frame, layout->frame_code) & layout->frame_code_mask;
-		__builtin_prefetch((const void *)(code + layout->code_file));
-		__builtin_prefetch((const void *)(code + layout->code_lines));
-		some->codes[some->nr] = code;
-		/* How many shims lie between two frames belongs to what a stack is. */
-		some->where[some->nr++] =
-			(code ^ (uint64_t)get_instruction(layout, frame, code) << 32) +
-			*nr_shims * MIX_1;
-	}
-	for (uint32_t i = 0; i < some->nr && !layout->code_version; i++) {
-		__builtin_prefetch((const void *)vs_python_load(some->codes[i], layout->code_file));
-		__builtin_prefetch(
-			(const void *)vs_python_load(some->codes[i], layout->code_lines));
-	}
-	return frame;
-}
-
 VS_HOT VS_UNWIND_UNWATCHED bool vs_python_get_place(struct vs_python_place *place)
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
@@ -356,21 +309,26 @@ VS_HOT VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall(
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
 	uintptr_t frame = place->frame;
-	uint64_t a = 0, b = 0, nr_shims = 0;
-	uint32_t nr_left = VS_PYTHON_MAX_FRAMES;
-	struct some_frames some;
+	uint64_t a = 0, b = 0;
 
-	do {
-		frame = take_some(layout, &some, frame, &nr_left, &nr_shims);
-		for (uint32_t i = 0; i < some.nr; i++) {
-			uint64_t what = vs_python_get_fingerprint(layout, some.codes[i]);
+	for (uint32_t nr = 0; frame; frame = vs_python_load(frame, layout->frame_previous)) {
+		uintptr_t code;
+		uint64_t what, where;
 
-			a = (rotate(a, 29) ^ some.where[i]) * MIX_1;
-			b = (rotate(b, 23) ^ what ^ some.where[i] >> 3) * MIX_2;
+		if (vs_python_is_shim(layout, frame)) {
+			b += MIX_2;
+			continue;
 		}
-	} while (frame && nr_left);
+		if (nr++ == VS_PYTHON_MAX_FRAMES)
+			break;
+		code = vs_python_load(frame, layout->frame_code) & layout->frame_code_mask;
+		where = code ^ (uint64_t)get_instruction(layout, frame, code) << 32;
+		what = vs_python_get_fingerprint(layout, code);
+		a = (rotate(a, 29) ^ where) * MIX_1;
+		b = (rotate(b, 23) ^ what ^ where >> 3) * MIX_2;
+	}
 	/* The innermost ones of more are not the same as all of so many. */
-	return (struct vs_unwind_path){.a = a ^ b >> 32, .b = b + nr_shims * MIX_2 + (frame != 0)};
+	return (struct vs_unwind_path){.a = a ^ b >> 32, .b = b + (frame != 0)};
 }
 
 /*
