@@ -124,8 +124,11 @@ VS_HOT uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_fram
 VS_HOT void vs_thread_calls_end(struct vs_thread_state *self, uint32_t call)
 {
 	struct vs_thread_scratch *scratch = self->scratch;
-	uint32_t nr = scratch ? scratch->nr_calls : 0;
+	uint32_t nr = 0;
 
+	/* A child that was forked inside of it has none of its parent's calls. */
+	if (scratch && scratch->call_places_in == vs_lifecycle_recording())
+		nr = scratch->nr_calls;
 	while (nr && scratch->calls[nr - 1].call != call)
 		nr--;
 	if (!nr)

@@ -82,6 +82,36 @@ static void work(void)
 	model->allocate(&gpu, 256, 3000, &insistent);
 }
 
+/* An operation on the calling thread, which calls back before it is over. */
+static void (*call_back)(void);
+
+static void work_here(void)
+{
+	model->announce(true, "MatMul", "output");
+	model->allocate(&gpu, 256, 256, &insistent);
+	if (call_back)
+		call_back();
+	model->allocate(&gpu, 256, 512, &insistent);
+}
+
+__attribute__((visibility("default"))) void run_here(void (*function)(void));
+__attribute__((visibility("default"))) void allocate_here(void);
+
+void run_here(void (*function)(void))
+{
+	void *result;
+
+	if (!model)
+		load();
+	call_back = function;
+	model->execute((void *)(uintptr_t)work_here, &result, NULL, NULL);
+}
+
+void allocate_here(void)
+{
+	model->allocate(&gpu, 256, 1024, &insistent);
+}
+
 __attribute__((visibility("default"))) void run_case(const char *name);
 
 void run_case(const char *name)

@@ -155,7 +155,8 @@ static void announce(bool is_new, const char *op, const char *region)
 	}
 }
 
-/* ---- A function whose operations run on another thread: op is that ---- */
+/* ---- A function whose operations run on another thread, or with results on this: op is that ----
+ */
 
 static void *run(void *op)
 {
@@ -167,10 +168,11 @@ void TFE_Execute(void *op, void **results, int *nr_results, void *status)
 {
 	pthread_t thread;
 
-	(void)results;
 	(void)nr_results;
 	(void)status;
-	if (!pthread_create(&thread, NULL, run, op))
+	if (results)
+		run(op);
+	else if (!pthread_create(&thread, NULL, run, op))
 		pthread_join(thread, NULL);
 }
 

@@ -5,6 +5,7 @@
 """
 import json
 import os
+import re
 import sys
 
 import harness
@@ -21,10 +22,29 @@ train_step()
 """
 
 
-def record(name, **variables):
+NR_STEPS = 40
+# What is called from each line takes so many bytes there, in a step.
+PROGRAM_HERE = """
+import ctypes
+library = ctypes.CDLL({library!r})
+def log():
+    library.allocate_here()
+call_back = ctypes.CFUNCTYPE(None)(log)
+def operation(function):
+    library.run_here(function)
+def train_step():
+    operation(None)
+    operation(call_back)
+    library.allocate_here()
+for _ in range({nr_steps}):
+    train_step()
+"""
+
+
+def record(name, text=PROGRAM, **variables):
     program = os.path.abspath("train.py")
     with open(program, "w", encoding="utf-8") as file:
-        file.write(PROGRAM.format(library=LIBRARY, name=name))
+        file.write(text.format(library=LIBRARY, name=name, nr_steps=NR_STEPS))
     result = harness.run_recorded("1G", "t.vscope", sys.executable, program,
                                   env=variables)
     check_equal(result.returncode, 0, f"status of the program, which said {result.stderr}")
@@ -33,9 +53,13 @@ def record(name, **variables):
     return {pool["name"]: pool for device in told["devices"] for pool in device["pools"]}
 
 
-def get_sites():
+def list_sites():
     told = json.loads(analyze("sites", "--json", "t.vscope"))
-    return {site["site"]: site for device in told["devices"] for site in device["sites"]}
+    return [site for device in told["devices"] for site in device["sites"]]
+
+
+def get_sites():
+    return {site["site"]: site for site in list_sites()}
 
 
 def chunks_are_blocks():
@@ -70,6 +94,23 @@ def executors_work_for_a_line():
     record("executor")
     check(any(name.startswith("gradient_tape/MatMul (temp, float32) in train.py:5 train_step")
               for name in get_sites()), f"the caller's line among {list(get_sites())}")
+
+
+def calls_share_the_lines_around_them():
+    """What is allocated inside of a call, before and after Python was called back, and outside of one."""
+    record("here", PROGRAM_HERE)
+    bytes_by_line = {}
+    for site in list_sites():  # of a line there are two: the calls in C differ
+        found = re.search(r"in (train\.py:\d+ .*)", site["site"])
+        if found:
+            bytes_by_line[found[1]] = bytes_by_line.get(found[1], 0) + site["bytes_allocated"]
+    step = "train.py:14 <module>"
+    check_equal(bytes_by_line, {
+        f"train.py:8 operation < train.py:10 train_step < {step}": NR_STEPS * 768,
+        f"train.py:8 operation < train.py:11 train_step < {step}": NR_STEPS * 768,
+        f"train.py:5 log < train.py:8 operation < train.py:11 train_step < {step}": NR_STEPS * 1024,
+        f"train.py:12 train_step < {step}": NR_STEPS * 1024,
+    }, "bytes from each line")
 
 
 def limits_are_told():
