@@ -166,13 +166,14 @@ async def stream(nr):
 
 
 async def everything():
+    loop = asyncio.get_running_loop()
+    loop.slow_callback_duration = 3600  # with -X dev it would say so on a busy machine
     await asyncio.gather(*(wait(i) for i in range(3)))
     async with Resource():
         alloc()
     async for _ in stream(2):
         alloc()
     [alloc() async for _ in stream(2)]
-    loop = asyncio.get_running_loop()
     loop.call_soon(alloc)
     await asyncio.sleep(0)
     await loop.run_in_executor(None, alloc)
