@@ -262,8 +262,13 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 
 bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
 {
-	return self->base.frame &&
-	       vs_unwind_recall(&self->scratch->unwind, self->base.frame, max_depth, path);
+	return self->base.frame && vs_unwind_recall(&self->scratch->unwind, self->base.frame, path);
+}
+
+bool vs_stack_learn(struct vs_thread_state *self)
+{
+	return self->base.frame && vs_unwind_learn(&self->scratch->unwind, self->base.frame,
+						   max_depth, self->base.nr_events);
 }
 
 void vs_stack_expect(const void *frame)

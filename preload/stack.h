@@ -25,10 +25,12 @@ void vs_stack_init(uintptr_t own_start, uintptr_t own_end, uint32_t depth);
 void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack);
 
 /*
- * Which stack vs_stack_capture() would find, if this thread has seen it before: the same path, the
- * same stack. False: it has to be captured. The own thread, inside the recorder.
+ * Which stack vs_stack_capture() would find, if this thread has learned it before: the same path as
+ * then, the same stack; any other path means nothing. False: it has to be captured. Learn: the path
+ * that is recalled next will mean the stack; false: it cannot. The own thread, inside the recorder.
  */
 bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path);
+bool vs_stack_learn(struct vs_thread_state *self);
 
 /*
  * What vs_stack_recall() will need is fetched into the cache meanwhile. frame: of the hook, whose

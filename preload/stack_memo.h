@@ -17,17 +17,23 @@
  * jumps away in the middle leaves an entry that is not found.
  */
 #define VS_STACK_MEMO_SET_BITS 13
-#define VS_STACK_MEMO_NR_WAYS  2
+#define VS_STACK_MEMO_NR_WAYS  4
 
+/* 96 bits of the path, mixed with the era in which the number means the stack. */
 struct vs_stack_memo_entry {
-	struct vs_unwind_path path;
-	uint64_t era; /* in which the number means the stack; 0: none yet */
-	uint32_t number;
+	uint64_t a;
+	uint32_t b;
+	uint32_t number; /* VS_NO_ID: none yet */
+};
+
+/* A line of the cache. */
+struct vs_stack_memo_set {
+	_Alignas(64) struct vs_stack_memo_entry ways[VS_STACK_MEMO_NR_WAYS];
 };
 
 /* All zero at first: pages that are not used are not touched. */
 struct vs_stack_memo {
-	struct vs_stack_memo_entry sets[1u << VS_STACK_MEMO_SET_BITS][VS_STACK_MEMO_NR_WAYS];
+	struct vs_stack_memo_set sets[1u << VS_STACK_MEMO_SET_BITS];
 };
 
 #define VS_STACK_MEMO_MIX_1 UINT64_C(0x9e3779b97f4a7c15)
@@ -74,45 +80,58 @@ static inline void vs_stack_memo_get_path(const struct vs_stack *stack, struct v
 		  vs_stack_memo_fold(b ^ VS_STACK_MEMO_MIX_1, d ^ VS_STACK_MEMO_MIX_2);
 }
 
-static inline struct vs_stack_memo_entry *vs_stack_memo_set(struct vs_stack_memo *memo,
-							    const struct vs_unwind_path *path)
+static inline struct vs_stack_memo_entry *vs_stack_memo_ways(struct vs_stack_memo *memo,
+							     const struct vs_unwind_path *path)
 {
-	return memo->sets[path->a >> (64 - VS_STACK_MEMO_SET_BITS)];
+	return memo->sets[path->a >> (64 - VS_STACK_MEMO_SET_BITS)].ways;
 }
 
-/* The number that was added under this path in this era (not 0), or VS_NO_ID. */
+static inline struct vs_stack_memo_entry vs_stack_memo_make_entry(const struct vs_unwind_path *path,
+								  uint64_t era, uint32_t number)
+{
+	return (struct vs_stack_memo_entry){
+		.a = path->a ^ era * VS_STACK_MEMO_MIX_2,
+		.b = (uint32_t)(path->b ^ path->b >> 32),
+		.number = number,
+	};
+}
+
+/* The number that was added under this path in this era, or VS_NO_ID. */
 static inline uint32_t vs_stack_memo_find(struct vs_stack_memo *memo,
 					  const struct vs_unwind_path *path, uint64_t era)
 {
-	const struct vs_stack_memo_entry *set = vs_stack_memo_set(memo, path);
+	const struct vs_stack_memo_entry *ways = vs_stack_memo_ways(memo, path);
+	const struct vs_stack_memo_entry wanted = vs_stack_memo_make_entry(path, era, VS_NO_ID);
+	uint32_t number = VS_NO_ID;
 
+	/* Which one it is cannot be foreseen, so nothing depends on it but the number. */
 	for (unsigned i = 0; i < VS_STACK_MEMO_NR_WAYS; i++)
-		if (set[i].path.a == path->a && set[i].path.b == path->b && set[i].era == era)
-			return set[i].number;
-	return VS_NO_ID;
+		number |= ways[i].number &
+			  -(uint32_t)(ways[i].a == wanted.a && ways[i].b == wanted.b);
+	return number;
 }
 
 static inline void vs_stack_memo_put(struct vs_stack_memo_entry *entry,
 				     const struct vs_stack_memo_entry *from)
 {
-	entry->era = 0;
+	entry->number = VS_NO_ID;
 	atomic_signal_fence(memory_order_seq_cst);
-	entry->path = from->path;
+	entry->a = from->a;
+	entry->b = from->b;
+	atomic_signal_fence(memory_order_seq_cst);
 	entry->number = from->number;
-	atomic_signal_fence(memory_order_seq_cst);
-	entry->era = from->era;
 }
 
-/* The oldest of its set goes. */
+/* The oldest of its set goes. It must not be there yet. */
 static inline void vs_stack_memo_add(struct vs_stack_memo *memo, const struct vs_unwind_path *path,
 				     uint64_t era, uint32_t number)
 {
-	struct vs_stack_memo_entry *set = vs_stack_memo_set(memo, path);
-	const struct vs_stack_memo_entry entry = {*path, era, number};
+	struct vs_stack_memo_entry *ways = vs_stack_memo_ways(memo, path);
+	const struct vs_stack_memo_entry entry = vs_stack_memo_make_entry(path, era, number);
 
 	for (unsigned i = VS_STACK_MEMO_NR_WAYS - 1; i > 0; i--)
-		vs_stack_memo_put(&set[i], &set[i - 1]);
-	vs_stack_memo_put(&set[0], &entry);
+		vs_stack_memo_put(&ways[i], &ways[i - 1]);
+	vs_stack_memo_put(&ways[0], &entry);
 }
 
 #endif

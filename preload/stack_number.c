@@ -220,8 +220,12 @@ static uint64_t get_era(uint32_t epoch)
 	return (uint64_t)vs_lifecycle_recording() << 32 | epoch;
 }
 
-/* The number of a stack with these frames; *epoch: the one it is valid in. */
-static uint32_t look_up(struct vs_thread_state *self, const struct vs_stack *stack, uint32_t *epoch)
+/*
+ * The number of a stack with these frames; *epoch: the one it is valid in. is_learned: it is going
+ * to be known by another path, and need not be by that of its frames.
+ */
+static uint32_t look_up(struct vs_thread_state *self, const struct vs_stack *stack, bool is_learned,
+			uint32_t *epoch)
 {
 	struct vs_stack_memo *memo = &self->scratch->stacks;
 	struct vs_stack_table_key key;
@@ -237,17 +241,18 @@ static uint32_t look_up(struct vs_thread_state *self, const struct vs_stack *sta
 	*epoch = key.epoch;
 	if (number == VS_NO_ID)
 		number = define_stack(self, &key, stack);
-	if (number != VS_NO_ID)
+	if (number != VS_NO_ID && !is_learned)
 		vs_stack_memo_add(memo, &path, get_era(key.epoch), number);
 	return number;
 }
 
 /*
  * The number of the stack, by its frames. *epoch: the one it is valid in. calls: what were under
- * way when its fingerprint was taken. *is_same: it is the stack of that fingerprint.
+ * way when its fingerprint was taken, if it is learned. *is_same: it is the stack of that
+ * fingerprint.
  */
-static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self, uint32_t *epoch,
-						    uint64_t calls, bool *is_same)
+static uint32_t get_stack(struct vs_thread_state *self, bool is_learned, uint64_t calls,
+			  uint32_t *epoch, bool *is_same)
 {
 	struct vs_stack stack;
 	uint32_t nr_python;
@@ -261,7 +266,7 @@ static __attribute__((noinline)) uint32_t get_stack(struct vs_thread_state *self
 		*is_same = add_link(self, &stack, nr_python, calls);
 	}
 	add_label(self, &stack);
-	return look_up(self, &stack, epoch);
+	return look_up(self, &stack, is_learned && *is_same, epoch);
 }
 
 /* Mixes the frames of Python of this thread, if it has any, into *path. */
@@ -283,41 +288,85 @@ VS_HOT static void recall_python(const struct vs_thread_state *self, struct vs_u
 	path->b = (path->b ^ python.b) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-VS_HOT uint32_t vs_stack_number_get(struct vs_thread *thread)
+/*
+ * The path of the stack, with what a framework is doing, the frames of Python and *calls that are
+ * under way, if all of it is known. A path that was never kept means nothing: stack.h.
+ */
+static inline __attribute__((always_inline)) bool recall(struct vs_thread_state *self,
+							 bool has_python,
+							 struct vs_unwind_path *path,
+							 uint64_t *calls)
+{
+	uint64_t label = self->base.label;
+
+	if (!vs_stack_recall(self, path))
+		return false;
+	if (label) {
+		/* Operations of a framework lie between two of these. */
+		vs_stack_keep(self);
+		path->a = (path->a ^ label) * UINT64_C(0xd6e8feb86659fd93);
+		path->b = (path->b ^ label << 7) * UINT64_C(0x9e3779b97f4a7c15);
+	}
+	if (has_python) {
+		recall_python(self, path);
+		*calls = vs_delegation_recall(path);
+	}
+	return true;
+}
+
+/* The number of a stack that is not known by its path, or was not looked for. */
+static __attribute__((noinline)) uint32_t learn_stack(struct vs_thread_state *self)
+{
+	struct vs_stack_memo *memo = &self->scratch->stacks;
+	/* Before the walk: what is unloaded during it makes the number one of the past. */
+	uint32_t epoch = vs_stack_table_get_epoch();
+	uint64_t era = get_era(epoch), calls = 0;
+	bool has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
+	bool is_learned, is_same = true;
+	uint32_t number, found_epoch = 0;
+	struct vs_unwind_path path;
+
+	is_learned = vs_stack_learn(self) && recall(self, has_python, &path, &calls);
+	/* It may have been known all the time, but for a part that was forgotten. */
+	number = is_learned ? vs_stack_memo_find(memo, &path, era) : VS_NO_ID;
+	if (number != VS_NO_ID)
+		return number;
+	number = get_stack(self, is_learned, calls, &found_epoch, &is_same);
+	/* What became ready, or was given up, meanwhile: the path is not that of the stack. */
+	if (has_python != atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
+		return number;
+	if (is_learned && is_same && number != VS_NO_ID && found_epoch == epoch)
+		vs_stack_memo_add(memo, &path, era, number);
+	return number;
+}
+
+/* The stack is known already, or the event has none: that of one that is lost would only use up a
+ * number. */
+static inline bool is_settled(const struct vs_thread_state *self)
+{
+	return self->base.stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short;
+}
+
+VS_HOT bool vs_stack_number_recall(struct vs_thread *thread)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 	struct vs_unwind_path path;
-	uint32_t epoch, found_epoch = 0;
-	uint64_t era, calls = 0;
-	bool is_recalled, has_python, is_same = true;
+	uint64_t era, calls;
+	bool has_python;
 
-	/* The stack of an event that is lost already would only use up a number. */
-	if (thread->stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short)
-		return thread->stack;
+	if (is_settled(self))
+		return true;
 	/* Before the walk: what is unloaded during it makes the number one of the past. */
-	epoch = vs_stack_table_get_epoch();
-	era = get_era(epoch);
-	is_recalled = vs_stack_recall(self, &path);
+	era = get_era(vs_stack_table_get_epoch());
 	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
-	if (thread->label && is_recalled) {
-		/* Operations of a framework lie between two of these. */
-		vs_stack_keep(self);
-		path.a = (path.a ^ thread->label) * UINT64_C(0xd6e8feb86659fd93);
-		path.b = (path.b ^ thread->label << 7) * UINT64_C(0x9e3779b97f4a7c15);
-	}
-	if (has_python && is_recalled) {
-		recall_python(self, &path);
-		calls = vs_delegation_recall(&path);
-	}
-	if (__builtin_expect(is_recalled, 1))
+	if (__builtin_expect(recall(self, has_python, &path, &calls), 1))
 		thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
-	if (__builtin_expect(thread->stack != VS_NO_ID, 1))
-		return thread->stack;
-	thread->stack = get_stack(self, &found_epoch, calls, &is_same);
-	/* What became ready, or was given up, meanwhile: the path is not that of the stack. */
-	if (has_python != atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
-		return thread->stack;
-	if (is_recalled && is_same && thread->stack != VS_NO_ID && found_epoch == epoch)
-		vs_stack_memo_add(&self->scratch->stacks, &path, era, thread->stack);
+	return thread->stack != VS_NO_ID;
+}
+
+uint32_t vs_stack_number_get(struct vs_thread *thread)
+{
+	if (!vs_stack_number_recall(thread))
+		thread->stack = learn_stack((struct vs_thread_state *)thread);
 	return thread->stack;
 }

@@ -14,6 +14,12 @@
 uint32_t vs_stack_number_get(struct vs_thread *thread);
 
 /*
+ * The same for a stack that was seen before: thread->stack is its number, or VS_NO_ID if there is
+ * none to be had, and nothing is written to the log. False: vs_stack_number_get() is due.
+ */
+bool vs_stack_number_recall(struct vs_thread *thread);
+
+/*
  * The frames of Python of this thread, as a stack has them, into the scratch memory's python.words;
  * their code is defined. Returns how many. *is_deep: there are more.
  */

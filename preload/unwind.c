@@ -132,17 +132,6 @@ static __attribute__((noinline)) bool open_frame(struct vs_unwind_own_stack *own
 	       vs_unwind_memory_open(own, window, frame + VS_UNWIND_ARCH_FRAME_RETURN);
 }
 
-/* Frames of a run, nr of them, where there is room for so many. */
-static inline void take_frames(uint64_t *frames, size_t room, const struct vs_unwind_memo_run *run,
-			       size_t nr)
-{
-	/* A copy of known length is faster. */
-	if (__builtin_expect(room >= VS_UNWIND_MEMO_NR_WORDS, 1))
-		memcpy(frames, run->words, sizeof(run->words));
-	else
-		memcpy(frames, run->words, (nr < room ? nr : room) * sizeof(*frames));
-}
-
 static __attribute__((noinline)) uint32_t find_guide(struct vs_unwind_guide *guide,
 						     uint64_t address, uint64_t key)
 {
@@ -160,13 +149,35 @@ static __attribute__((noinline)) uint32_t find_guide(struct vs_unwind_guide *gui
 	return number;
 }
 
-/* On from the place that the first frame leads to, without the memo. */
-VS_UNWIND_UNWATCHED static __attribute__((noinline)) enum vs_unwind_end walk_plainly(
-	struct vs_unwind_thread *self, const struct place *start, uint64_t *frames,
-	uint32_t max_frames, uint32_t *nr_frames)
+/* Where a walk of this frame begins. */
+VS_UNWIND_UNWATCHED static inline struct vs_unwind_state get_beginning(const void *frame)
+{
+	uintptr_t start = (uintptr_t)frame;
+
+	return (struct vs_unwind_state){
+		.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN),
+		.sp = start + VS_UNWIND_ARCH_FRAME_SIZE,
+		.bp = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_BP),
+	};
+}
+
+/* Whether that can be loaded. */
+static inline bool has_beginning(const struct vs_unwind_window *window, const void *frame)
+{
+	uintptr_t start = (uintptr_t)frame;
+
+	return vs_unwind_memory_has(window, start + VS_UNWIND_ARCH_FRAME_BP) &&
+	       vs_unwind_memory_has(window, start + VS_UNWIND_ARCH_FRAME_RETURN);
+}
+
+/* On from the place that the first frame leads to. */
+VS_UNWIND_UNWATCHED static enum vs_unwind_end walk_on(struct vs_unwind_thread *self,
+						      const struct place *start, uint64_t *frames,
+						      uint32_t max_frames, uint32_t *nr_frames)
 {
 	struct vs_unwind_guide_entry *entries = self->guide.entries;
 	uint64_t no_seal = ~vs_unwind_rules_get_seal();
+	/* Only copies of it are given to others: it is to stay in registers. */
 	struct place place = *start, copy;
 	struct vs_unwind_trail trail;
 	uint32_t first = 0, nr = 1;
@@ -204,60 +215,17 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 						      const void *frame, uint64_t *frames,
 						      uint32_t max_frames, uint32_t *nr_frames)
 {
-	/* Only copies of it are given to others: it is to stay in registers. */
-	struct place place = {.window = self->own.window}, copy;
-	uintptr_t start = (uintptr_t)frame;
-	struct vs_unwind_memo_run *run;
-	enum vs_unwind_end end;
-	uint8_t last = VS_UNWIND_END; /* of the latest run: the walk ends there, or goes on */
-	uint32_t *likely;
-	size_t nr = 0;
+	struct place place = {.window = self->own.window};
 
 	*nr_frames = 0;
 	if (!VS_UNWIND_ARCH_IS_KNOWN)
 		return VS_UNWIND_IS_FOREIGN;
-	if (!vs_unwind_memory_has(&place.window, start + VS_UNWIND_ARCH_FRAME_BP) ||
-	    !vs_unwind_memory_has(&place.window, start + VS_UNWIND_ARCH_FRAME_RETURN)) {
-		copy = place;
-		if (!open_frame(&self->own, &copy.window, start))
-			return VS_UNWIND_IS_CUT;
-		place = copy;
-	}
-	place.state.bp = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_BP);
-	place.state.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN);
-	place.state.sp = start + VS_UNWIND_ARCH_FRAME_SIZE;
-	frames[nr++] = place.state.address;
-	if (__builtin_expect(self->memo.nr_plain, 0)) {
-		self->memo.nr_plain--;
-		copy = place;
-		return walk_plainly(self, &copy, frames, max_frames, nr_frames);
-	}
-	likely = vs_unwind_memo_get_start(&self->memo, &place.state);
-	while (nr < max_frames) {
-		run = vs_unwind_memo_get(&self->memo, likely, &place.state, &place.window);
-		if (run) {
-			take_frames(frames + nr, max_frames - nr, run, run->nr_frames);
-			nr += run->nr_frames;
-			last = run->end_kind;
-			if (vs_unwind_kind_is_last(last))
-				break;
-			vs_unwind_memo_leave(run, &place.state);
-			likely = &run->next;
-			continue;
-		}
-		copy = place;
-		if (!step_aside(&self->own, &copy, &frames[nr], &end)) {
-			*nr_frames = (uint32_t)nr;
-			return end;
-		}
-		nr++;
-		place = copy;
-		likely = vs_unwind_memo_get_start(&self->memo, &place.state);
-	}
-	*nr_frames = nr < max_frames ? (uint32_t)nr : max_frames;
-	if (nr >= max_frames)
-		return VS_UNWIND_IS_DEEP;
-	return last == VS_UNWIND_BARE ? VS_UNWIND_IS_CUT : VS_UNWIND_IS_WHOLE;
+	if (!has_beginning(&place.window, frame) &&
+	    !open_frame(&self->own, &place.window, (uintptr_t)frame))
+		return VS_UNWIND_IS_CUT;
+	place.state = get_beginning(frame);
+	frames[0] = place.state.address;
+	return walk_on(self, &place, frames, max_frames, nr_frames);
 }
 
 /* ---- The walk that was made before ----------------------------------------------------------- */
@@ -265,70 +233,133 @@ VS_UNWIND_UNWATCHED enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *s
 #define MIX_A UINT64_C(0x9e3779b97f4a7c15)
 #define MIX_B UINT64_C(0xe7037ed1a0b428db)
 
-/* Each step is one to one: two paths that differ once do not meet again but by chance, twice. */
-static inline void follow(struct vs_unwind_path *path, uint64_t serial)
+/*
+ * A path while it is made. Each word goes into one lane, one to one: two stacks that differ in one
+ * word never meet, and others but by chance. The lanes do not wait for each other.
+ */
+struct lanes {
+	uint64_t a, b, c, d;
+};
+
+static inline uint64_t stir(uint64_t lane, uint64_t word)
 {
-	path->a = (path->a ^ serial) * MIX_A;
-	path->b = (path->b ^ serial) * MIX_B;
-	path->a ^= path->a >> 32;
-	path->b ^= path->b >> 29;
+	return (lane ^ word) * MIX_A;
+}
+
+static inline uint64_t rotate(uint64_t value, unsigned bits)
+{
+	return value << bits | value >> (64 - bits);
+}
+
+/* Four words of the run, from number first on. */
+VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) void stir_four(
+	struct lanes *lanes, const struct vs_unwind_memo_run *run, uintptr_t sp, unsigned first)
+{
+	lanes->a = stir(lanes->a, vs_unwind_memo_load(sp, run->slots[first]));
+	lanes->b = stir(lanes->b, vs_unwind_memo_load(sp, run->slots[first + 1]));
+	lanes->c = stir(lanes->c, vs_unwind_memo_load(sp, run->slots[first + 2]));
+	lanes->d = stir(lanes->d, vs_unwind_memo_load(sp, run->slots[first + 3]));
+}
+
+/* The words of the run as they are now. */
+VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) void follow(
+	struct lanes *lanes, const struct vs_unwind_memo_run *run, uintptr_t sp)
+{
+	stir_four(lanes, run, sp, 0);
+	if (run->nr_words > 4)
+		stir_four(lanes, run, sp, 4);
+	if (run->nr_words > 8)
+		stir_four(lanes, run, sp, 8);
+}
+
+static inline struct vs_unwind_path get_path(const struct lanes *lanes)
+{
+	return (struct vs_unwind_path){
+		.a = lanes->a ^ rotate(lanes->b, 17) ^ rotate(lanes->c, 34) ^ rotate(lanes->d, 51),
+		.b = (lanes->a ^ rotate(lanes->c, 23)) + (lanes->d ^ rotate(lanes->b, 42)),
+	};
+}
+
+/* The run that begins here; *likely, if it is not NULL, is the number of what it may be, and is put
+ * right. */
+static inline __attribute__((always_inline)) struct vs_unwind_memo_run *get_run(
+	struct vs_unwind_memo *memo, uint16_t *likely, uint64_t key,
+	const struct vs_unwind_state *from)
+{
+	struct vs_unwind_memo_run *run;
+
+	if (likely && __builtin_expect(vs_unwind_memo_is_at(&memo->runs[*likely], key, from), 1))
+		return &memo->runs[*likely];
+	run = vs_unwind_memo_find(memo, key, from);
+	if (run && likely)
+		*likely = (uint16_t)(run - memo->runs);
+	return run;
 }
 
 VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
-						 uint32_t max_frames, struct vs_unwind_path *path)
+						 struct vs_unwind_path *path)
 {
 	struct vs_unwind_memo *memo = &self->memo;
-	struct vs_unwind_window window = self->own.window;
-	struct vs_unwind_path found = {MIX_A, MIX_B};
-	uintptr_t start = (uintptr_t)frame;
+	const struct vs_unwind_window *window = &self->own.window;
+	uintptr_t end = window->start + window->size;
+	struct lanes lanes = {MIX_B, MIX_A, MIX_B, MIX_A};
+	uint64_t no_key = vs_unwind_memo_get_key(0);
 	struct vs_unwind_memo_run *run;
 	struct vs_unwind_state state;
-	uint32_t *likely, nr = 1;
+	uint16_t *likely;
 
-	if (!VS_UNWIND_ARCH_IS_KNOWN || memo->nr_plain ||
-	    !vs_unwind_memory_has(&window, start + VS_UNWIND_ARCH_FRAME_BP) ||
-	    !vs_unwind_memory_has(&window, start + VS_UNWIND_ARCH_FRAME_RETURN))
+	if (!VS_UNWIND_ARCH_IS_KNOWN || memo->nr_plain || !has_beginning(window, frame))
 		return false;
-	state.bp = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_BP);
-	state.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN);
-	state.sp = start + VS_UNWIND_ARCH_FRAME_SIZE;
+	state = get_beginning(frame);
+	lanes.a = stir(lanes.a, state.address);
 	likely = vs_unwind_memo_get_start(memo, &state);
 	for (;;) {
-		run = &memo->runs[*likely];
-		if (__builtin_expect(!vs_unwind_memo_fits(run, &state, memo->first_serial, &window),
-				     0)) {
-			struct vs_unwind_state from = state; /* the other one stays in registers */
-
-			run = vs_unwind_memo_recall(memo, &from, &window);
-			if (!run)
-				return false;
-			*likely = (uint32_t)(run - memo->runs);
-		}
-		follow(&found, run->serial);
-		nr += run->nr_frames;
-		if (__builtin_expect(nr > max_frames, 0))
+		run = get_run(memo, likely, state.address ^ no_key, &state);
+		if (__builtin_expect(!run, 0))
 			return false;
-		if (vs_unwind_kind_is_last(run->end_kind))
+		lanes.d = stir(lanes.d, run->shape);
+		if (__builtin_expect(!run->nr_words, 0))
+			break;
+		/* The window has the first word of the run: it need not be below. */
+		if (__builtin_expect(state.sp + run->slots[0] * sizeof(uint64_t) >= end, 0))
+			return false;
+		follow(&lanes, run, state.sp);
+		if (run->flags & VS_UNWIND_MEMO_IS_LAST)
 			break;
 		vs_unwind_memo_leave(run, &state);
-		likely = &run->next;
+		likely = run->flags & VS_UNWIND_MEMO_FORKS ? NULL : &run->next;
 	}
-	*path = found;
+	*path = get_path(&lanes);
 	return true;
 }
 
-/* ---- What will be recalled ------------------------------------------------------------------- */
-
-/* Where a walk of this frame begins. */
-VS_UNWIND_UNWATCHED static struct vs_unwind_state get_beginning(const void *frame)
+VS_UNWIND_UNWATCHED bool vs_unwind_learn(struct vs_unwind_thread *self, const void *frame,
+					 uint32_t max_frames, uint64_t nr_events)
 {
-	uintptr_t start = (uintptr_t)frame;
+	struct vs_unwind_window window = self->own.window;
+	struct vs_unwind_memo_run *run, *before = NULL;
+	struct vs_unwind_state state;
+	uint32_t nr = 1;
 
-	return (struct vs_unwind_state){
-		.address = vs_unwind_memory_load(start + VS_UNWIND_ARCH_FRAME_RETURN),
-		.sp = start + VS_UNWIND_ARCH_FRAME_SIZE,
-	};
+	if (!VS_UNWIND_ARCH_IS_KNOWN || !has_beginning(&window, frame) ||
+	    !vs_unwind_memo_spend(&self->memo, nr_events))
+		return false;
+	for (state = get_beginning(frame);; vs_unwind_memo_leave(run, &state)) {
+		run = vs_unwind_memo_learn(&self->memo, &state, &window);
+		if (!run)
+			return false;
+		if (before)
+			vs_unwind_memo_connect(&self->memo, before, run);
+		before = run;
+		nr += (uint32_t)__builtin_popcount(run->returns);
+		if (nr > max_frames)
+			return false;
+		if (run->flags & VS_UNWIND_MEMO_IS_LAST)
+			return true;
+	}
 }
+
+/* ---- What will be recalled ------------------------------------------------------------------- */
 
 void vs_unwind_expect(struct vs_unwind_thread *self, const void *frame)
 {

@@ -48,9 +48,9 @@ enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *self, const void *fra
 				  uint64_t *frames, uint32_t max_frames, uint32_t *nr_frames);
 
 /*
- * Which stack a walk would find, without its frames: a fingerprint of the serials of the runs that
- * it is made of. The same for two walks of a thread if all their runs are the same ones; 128 bits,
- * so that for two different stacks to agree is less likely than a fault of the memory they are in.
+ * Which stack a walk would find, without its frames: a fingerprint of what it would read. Two
+ * stacks that differ in a single word never have the same one; that any two have is as likely as to
+ * guess 64 bits, and less so if they differ in many.
  */
 struct vs_unwind_path {
 	uint64_t a;
@@ -58,12 +58,23 @@ struct vs_unwind_path {
 };
 
 /*
- * Fills in *path for the stack that vs_unwind_walk() would find. False: it is neither whole nor cut
- * by code that nobody describes, has more than max_frames frames, is not on the thread's own stack,
- * or not all of it is remembered; a walk is due then. As a walk otherwise.
+ * Fills in *path for the stack that vs_unwind_walk() would find, by what is remembered: that need
+ * not be right for this stack. If the path is one that was recalled right after
+ * vs_unwind_learn(), the stack is the one it was then; any other path means nothing.
+ *
+ * False: there is nothing to go by, or the stack is not the thread's own. As a walk otherwise.
  */
-bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,
+bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
 		      struct vs_unwind_path *path);
+
+/*
+ * Makes what is remembered right for this stack, so that the path which is recalled next is one
+ * that means it. False: it is neither whole nor cut by code that nobody describes, has more than
+ * max_frames frames, is not on the thread's own stack, or there are too many different ones.
+ * nr_events: how many the thread has had so far. As a walk otherwise.
+ */
+bool vs_unwind_learn(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,
+		     uint64_t nr_events);
 
 /*
  * For hooks between two calls of which a program does so much that nothing of ours is in the cache

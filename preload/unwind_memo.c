@@ -1,106 +1,70 @@
 #include "unwind_memo.h"
 
+#include <string.h>
+
 #include "hot.h"
 
-/* Odd numbers without a pattern. */
-#define MIX_ADDRESS UINT64_C(0x9e3779b97f4a7c15)
-#define MIX_SP      UINT64_C(0xd6e8feb86659fd93)
+/* ---- What a walk looks at -------------------------------------------------------------------- */
 
-static uint64_t make_tag(const struct vs_unwind_state *from)
-{
-	uint64_t tag = from->address * MIX_ADDRESS + from->sp * MIX_SP;
-
-	tag ^= tag >> 32;
-	return tag ? tag : 1;
-}
-
-/* A run while it is made. */
-struct making {
-	struct vs_unwind_memo_run *run;
-	/* Beside return addresses: what else led the walk. */
-	uint64_t words[VS_UNWIND_MEMO_NR_WORDS];
-	uint32_t slots[VS_UNWIND_MEMO_NR_WORDS];
+/* The steps from one place on, as far as a run may go. */
+struct stretch {
+	uint16_t slots[VS_UNWIND_MEMO_NR_WORDS];
 	unsigned nr_words;
-	uint32_t bp_slot;   /* where the bp of the frame comes from */
-	bool is_bp_checked; /* it is among the words */
+	uint32_t returns; /* bits */
+	/* Behind each step. */
+	uint8_t words_by[VS_UNWIND_MEMO_NR_WORDS];
+	uint16_t bp_slots[VS_UNWIND_MEMO_NR_WORDS];
+	unsigned nr_steps;
+	bool uses_bp;     /* the first step does */
+	bool ends;        /* behind the last step */
+	bool has_bp;      /* the bp is among the words */
+	uint16_t bp_slot; /* where the bp of the frame comes from */
 };
 
-/* Whether so many more words have room. */
-static bool has_room(const struct making *making, unsigned nr)
+static bool get_slot(uintptr_t sp, uintptr_t address, uint16_t *slot)
 {
-	return making->run->nr_frames + making->nr_words + nr <= VS_UNWIND_MEMO_NR_WORDS;
-}
+	uintptr_t offset = address - sp;
 
-static bool get_slot(struct making *making, uintptr_t address, uint32_t *slot)
-{
-	uintptr_t offset = address - making->run->from.sp;
-
-	if (offset >= VS_UNWIND_MEMO_NO_SLOT)
+	if (offset % sizeof(uint64_t) || offset / sizeof(uint64_t) >= VS_UNWIND_MEMO_NO_SLOT)
 		return false;
-	*slot = (uint32_t)offset;
-	if (*slot > making->run->reach)
-		making->run->reach = *slot;
+	*slot = (uint16_t)(offset / sizeof(uint64_t));
 	return true;
 }
 
-static void add_word(struct making *making, uint32_t slot, uint64_t word)
+/*
+ * A step that began with *stretch, from a walk at sp. False: it is no part of it. A step that is
+ * led by the bp with which the stretch began is, if any, its first one: the bp is no word of the
+ * stack.
+ */
+static bool add_step(struct stretch *stretch, uintptr_t sp, const struct vs_unwind_trail *trail)
 {
-	making->slots[making->nr_words] = slot;
-	making->words[making->nr_words++] = word;
-}
+	uint16_t slot, cfa_slot = 0, bp_slot = stretch->bp_slot;
+	bool is_by_start = trail->uses_bp && bp_slot == VS_UNWIND_MEMO_NO_SLOT;
+	unsigned nr = stretch->nr_words;
 
-/* A step was led by the bp of its frame: that has to be the same again. */
-static void add_bp(struct making *making, uintptr_t bp)
-{
-	if (making->bp_slot == VS_UNWIND_MEMO_NO_SLOT)
-		making->run->bp_mask = UINTPTR_MAX;
-	else if (!making->is_bp_checked)
-		add_word(making, making->bp_slot, bp);
-	making->is_bp_checked = true;
-}
-
-/* A step from *before to *after. False: there is no room for what led it. */
-static bool add_step(struct making *making, const struct vs_unwind_state *before,
-		     const struct vs_unwind_state *after, const struct vs_unwind_trail *trail)
-{
-	struct vs_unwind_memo_run *run = making->run;
-	uint32_t return_slot, cfa_slot = 0, bp_slot = 0;
-
-	/* At most: the return address, the bp, the CFA. */
-	if (!has_room(making, 3) || !get_slot(making, trail->return_slot, &return_slot) ||
-	    (trail->bp_slot && !get_slot(making, trail->bp_slot, &bp_slot)) ||
-	    (trail->cfa_slot && !get_slot(making, trail->cfa_slot, &cfa_slot)))
+	/* At most: the bp, the CFA, the return address. */
+	if (nr + 3 > VS_UNWIND_MEMO_NR_WORDS || (is_by_start && stretch->nr_steps > 0) ||
+	    !get_slot(sp, trail->return_slot, &slot) ||
+	    (trail->cfa_slot && (!get_slot(sp, trail->cfa_slot, &cfa_slot) || cfa_slot > slot)) ||
+	    (trail->bp_slot && (!get_slot(sp, trail->bp_slot, &bp_slot) || bp_slot > slot)))
 		return false;
-	if (trail->uses_bp)
-		add_bp(making, before->bp);
+	stretch->uses_bp |= is_by_start;
+	if (trail->uses_bp && !is_by_start && !stretch->has_bp) {
+		stretch->slots[nr++] = stretch->bp_slot;
+		stretch->has_bp = true;
+	}
 	if (trail->cfa_slot)
-		add_word(making, cfa_slot, after->sp);
+		stretch->slots[nr++] = cfa_slot;
+	stretch->returns |= 1u << nr;
+	stretch->slots[nr++] = slot;
 	if (trail->bp_slot) {
-		making->bp_slot = bp_slot;
-		making->is_bp_checked = false;
+		stretch->bp_slot = bp_slot;
+		stretch->has_bp = false;
 	}
-	run->words[run->nr_frames] = after->address;
-	run->slots[run->nr_frames++] = return_slot;
-	run->to_sp = after->sp;
-	run->to_bp_slot = making->bp_slot;
+	stretch->nr_words = nr;
+	stretch->words_by[stretch->nr_steps] = (uint8_t)nr;
+	stretch->bp_slots[stretch->nr_steps++] = stretch->bp_slot;
 	return true;
-}
-
-/* Puts the other words behind the return addresses. */
-static void finish(struct making *making)
-{
-	struct vs_unwind_memo_run *run = making->run;
-	unsigned nr = run->nr_frames;
-
-	for (unsigned i = 0; i < making->nr_words; i++, nr++) {
-		run->words[nr] = making->words[i];
-		run->slots[nr] = making->slots[i];
-	}
-	for (; nr % 4; nr++) {
-		run->words[nr] = run->words[0];
-		run->slots[nr] = run->slots[0];
-	}
-	run->nr_words = (uint8_t)nr;
 }
 
 static bool is_same_line(uintptr_t a, uintptr_t b)
@@ -108,111 +72,182 @@ static bool is_same_line(uintptr_t a, uintptr_t b)
 	return a / VS_UNWIND_MEMO_LINE_SIZE == b / VS_UNWIND_MEMO_LINE_SIZE;
 }
 
-static void make(struct vs_unwind_memo_run *run, const struct vs_unwind_state *from,
-		 const struct vs_unwind_window *window)
+static struct stretch look(const struct vs_unwind_state *from,
+			   const struct vs_unwind_window *window)
 {
-	struct making making = {.run = run, .bp_slot = VS_UNWIND_MEMO_NO_SLOT};
-	struct vs_unwind_state state = *from, before;
+	struct stretch stretch = {.bp_slot = VS_UNWIND_MEMO_NO_SLOT};
+	struct vs_unwind_state state = *from;
 	struct vs_unwind_trail trail;
-	uint64_t rule;
 
-	run->from = *from;
-	run->reach = 0;
-	run->nr_frames = 0;
-	run->bp_mask = 0;
-	run->next = 0; /* whichever that is */
 	for (;;) {
-		rule = vs_unwind_rules_get(state.address);
-		before = state;
-		/* Address 0 is the end of the stack, which the walk sees for itself. */
-		if ((run->nr_frames > 0 && !is_same_line(from->sp, state.sp)) ||
-		    !vs_unwind_step(&state, window, rule, &trail) || !state.address ||
-		    !add_step(&making, &before, &state, &trail))
+		uint64_t rule = vs_unwind_rules_get(state.address);
+
+		stretch.ends = vs_unwind_kind_is_last((uint8_t)vs_unwind_rule_kind(rule));
+		if (stretch.ends || (stretch.nr_steps && !is_same_line(from->sp, state.sp)) ||
+		    !vs_unwind_step(&state, window, rule, &trail) ||
+		    !add_step(&stretch, from->sp, &trail))
 			break;
+		if (!state.address) {
+			stretch.ends = true; /* as stacks end that are made by hand */
+			break;
+		}
 	}
-	run->end_kind = (uint8_t)vs_unwind_rule_kind(rule);
-	if (run->nr_frames > 0)
-		finish(&making);
+	return stretch;
 }
 
-static unsigned first_of_set(uint64_t tag)
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+static uint64_t stir(uint64_t value, uint64_t word)
 {
-	return (unsigned)(tag >> (64 - VS_UNWIND_MEMO_SET_BITS)) * VS_UNWIND_MEMO_NR_WAYS;
+	value = (value ^ word) * VS_UNWIND_RULES_MIX;
+	return value ^ value >> 29;
 }
 
-/* In place of another one of the set. */
-static struct vs_unwind_memo_run *remember(struct vs_unwind_memo *memo, uint64_t tag,
-					   const struct vs_unwind_state *from,
-					   const struct vs_unwind_window *window)
+static uint64_t get_shape(const struct vs_unwind_memo_run *run)
 {
-	unsigned number = first_of_set(tag) + memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
-	struct vs_unwind_memo_run *run = &memo->runs[number];
+	uint64_t shape =
+		stir(run->nr_words | (uint64_t)run->flags << 8 | (uint64_t)run->to_bp_slot << 16 |
+			     (uint64_t)run->returns << 32,
+		     run->sp);
+
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_WORDS; i++)
+		shape = stir(shape, run->slots[i]);
+	return shape;
+}
+
+/* The run begins here and is the first steps of the stretch. */
+static void fill(struct vs_unwind_memo_run *run, const struct vs_unwind_state *from,
+		 const struct stretch *stretch, unsigned nr_steps, bool is_last)
+{
+	unsigned nr_words = nr_steps ? stretch->words_by[nr_steps - 1] : 0;
+	uint16_t last;
 
 	/* A signal handler may jump out of here: until the end nobody finds it. */
-	memo->tags[number] = 0;
-	run->serial = 0;
+	run->key = 0;
 	atomic_signal_fence(memory_order_seq_cst);
-	make(run, from, window);
-	if (run->nr_frames == 0)
-		return NULL;
+	run->sp = from->sp;
+	run->bp = from->bp;
+	run->flags = (nr_steps && stretch->uses_bp ? VS_UNWIND_MEMO_USES_BP : 0) |
+		     (is_last ? VS_UNWIND_MEMO_IS_LAST : 0);
+	run->nr_words = (uint8_t)nr_words;
+	run->returns = (uint16_t)(stretch->returns & ((1u << nr_words) - 1));
+	run->to_bp_slot = nr_steps ? stretch->bp_slots[nr_steps - 1] : VS_UNWIND_MEMO_NO_SLOT;
+	last = nr_words ? stretch->slots[nr_words - 1] : 0;
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_WORDS; i++)
+		run->slots[i] = i && i < nr_words ? stretch->slots[i - 1] : last;
+	run->shape = get_shape(run);
 	atomic_signal_fence(memory_order_seq_cst);
-	run->serial = ++memo->last_serial;
-	memo->tags[number] = tag;
+	run->key = vs_unwind_memo_get_key(from->address);
+}
+
+/* In an empty place of its set, or in that of another one. */
+static struct vs_unwind_memo_run *add(struct vs_unwind_memo *memo,
+				      const struct vs_unwind_state *from,
+				      const struct stretch *stretch)
+{
+	uint64_t hash = vs_unwind_memo_hash(from);
+	unsigned set = vs_unwind_memo_get_set(hash), way = 0, shift;
+	struct vs_unwind_memo_run *run;
+
+	while (way < VS_UNWIND_MEMO_NR_WAYS && (memo->tags[set] >> 16 * way & 0xffff))
+		way++;
+	if (way == VS_UNWIND_MEMO_NR_WAYS)
+		way = memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
+	run = &memo->runs[set * VS_UNWIND_MEMO_NR_WAYS + way];
+	fill(run, from, stretch, stretch->nr_steps, stretch->ends);
+	shift = 16 * way;
+	memo->tags[set] = (memo->tags[set] & ~(UINT64_C(0xffff) << shift)) |
+			  vs_unwind_memo_get_tag(hash) << shift;
 	return run;
 }
 
-static void earn(struct vs_unwind_memo *memo)
+/* In the order in which a walk reads them. */
+static uint16_t get_slot_of(const struct vs_unwind_memo_run *run, unsigned word)
 {
-	if (memo->credit < VS_UNWIND_MEMO_MOST_CREDIT)
-		memo->credit++;
+	return run->slots[word + 1 < run->nr_words ? word + 1 : 0];
 }
 
-static void pay(struct vs_unwind_memo *memo)
+/* How many steps of the stretch are those of the run, too. */
+static unsigned count_common(const struct vs_unwind_memo_run *run, const struct stretch *stretch)
 {
-	memo->credit -= VS_UNWIND_MEMO_COST;
-	if (memo->credit >= 0)
+	unsigned nr_words = 0, nr_steps = 0;
+
+	while (nr_words < run->nr_words && nr_words < stretch->nr_words &&
+	       get_slot_of(run, nr_words) == stretch->slots[nr_words] &&
+	       (run->returns >> nr_words & 1) == (stretch->returns >> nr_words & 1))
+		nr_words++;
+	while (nr_steps < stretch->nr_steps && stretch->words_by[nr_steps] <= nr_words)
+		nr_steps++;
+	return nr_steps;
+}
+
+/*
+ * Makes the run right for the stretch, too: cuts it where they part. Where the bp comes from is
+ * only known of its end; if that is elsewhere, it is one step shorter, until they agree.
+ */
+static void adapt(struct vs_unwind_memo_run *run, const struct vs_unwind_state *from,
+		  const struct stretch *stretch)
+{
+	unsigned nr_steps = count_common(run, stretch);
+	bool is_whole = nr_steps && stretch->words_by[nr_steps - 1] == run->nr_words;
+	bool ends = stretch->ends && nr_steps == stretch->nr_steps;
+
+	if (is_whole && run->to_bp_slot != stretch->bp_slots[nr_steps - 1])
+		nr_steps--;
+	else if (is_whole && (ends || !(run->flags & VS_UNWIND_MEMO_IS_LAST)))
 		return;
-	memo->credit = VS_UNWIND_MEMO_NEW_CREDIT;
-	memo->nr_plain = VS_UNWIND_MEMO_NR_PLAIN;
+	if (nr_steps)
+		fill(run, from, stretch, nr_steps, false);
+	else
+		fill(run, from, stretch, stretch->nr_steps, stretch->ends);
 }
 
-VS_HOT static struct vs_unwind_memo_run *recall(struct vs_unwind_memo *memo, uint64_t tag,
+struct vs_unwind_memo_run *vs_unwind_memo_learn(struct vs_unwind_memo *memo,
 						const struct vs_unwind_state *from,
 						const struct vs_unwind_window *window)
 {
-	unsigned first = first_of_set(tag);
+	struct stretch stretch = look(from, window);
+	struct vs_unwind_memo_run *run;
 
-	for (unsigned i = first; i < first + VS_UNWIND_MEMO_NR_WAYS; i++)
-		if (memo->tags[i] == tag &&
-		    vs_unwind_memo_fits(&memo->runs[i], from, memo->first_serial, window))
-			return &memo->runs[i];
-	return NULL;
-}
-
-struct vs_unwind_memo_run *vs_unwind_memo_recall(struct vs_unwind_memo *memo,
-						 const struct vs_unwind_state *from,
-						 const struct vs_unwind_window *window)
-{
-	return recall(memo, make_tag(from), from, window);
-}
-
-struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
-					       const struct vs_unwind_state *from,
-					       const struct vs_unwind_window *window)
-{
-	uint64_t tag = make_tag(from);
-	struct vs_unwind_memo_run *run = recall(memo, tag, from, window);
-
-	if (run) {
-		earn(memo);
-		return run;
-	}
-	/* Nothing to be remembered is nothing that was forgotten. */
-	if (!vs_unwind_rule_is_plain(vs_unwind_rules_get(from->address)))
+	if (!stretch.nr_steps && !stretch.ends)
 		return NULL;
-	pay(memo);
-	return remember(memo, tag, from, window);
+	run = vs_unwind_memo_find(memo, vs_unwind_memo_get_key(from->address), from);
+	if (!run)
+		return add(memo, from, &stretch);
+	adapt(run, from, &stretch);
+	return run;
 }
+
+void vs_unwind_memo_connect(struct vs_unwind_memo *memo, struct vs_unwind_memo_run *run,
+			    const struct vs_unwind_memo_run *next)
+{
+	uint16_t number = (uint16_t)(next - memo->runs);
+
+	if (run->next == number || (run->flags & VS_UNWIND_MEMO_FORKS))
+		return;
+	run->next = number;
+	run->flags += VS_UNWIND_MEMO_ONE_MORE;
+	if (run->flags > VS_UNWIND_MEMO_MOST_WAYS)
+		run->flags |= VS_UNWIND_MEMO_FORKS;
+}
+
+bool vs_unwind_memo_spend(struct vs_unwind_memo *memo, uint64_t nr_events)
+{
+	uint64_t nr_paid = nr_events - memo->paid_until;
+
+	memo->paid_until = nr_events;
+	memo->debt -= nr_paid < memo->debt ? nr_paid : memo->debt;
+	if (memo->nr_plain) {
+		memo->nr_plain--;
+		return false;
+	}
+	memo->debt += VS_UNWIND_MEMO_COST;
+	if (memo->debt > VS_UNWIND_MEMO_MOST_DEBT)
+		memo->nr_plain = VS_UNWIND_MEMO_NR_PLAIN;
+	return true;
+}
+
+/* ---- Trails ---------------------------------------------------------------------------------- */
 
 static uint32_t get_trail(const struct vs_unwind_state *from)
 {
@@ -223,27 +258,23 @@ static uint32_t get_trail(const struct vs_unwind_state *from)
 VS_HOT void vs_unwind_memo_expect(const struct vs_unwind_memo *memo,
 				  const struct vs_unwind_state *from)
 {
-	const uint32_t *runs = memo->trails[get_trail(from)].runs;
+	const uint16_t *runs = memo->trails[get_trail(from)].runs;
 
-	for (unsigned i = 0; i < VS_UNWIND_MEMO_TRAIL_NR_RUNS && runs[i]; i++) {
-		const char *run = (const char *)&memo->runs[runs[i] - 1];
-
-		for (size_t at = 0; at < sizeof(struct vs_unwind_memo_run); at += 64)
-			__builtin_prefetch(run + at);
-	}
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_TRAIL_NR_RUNS && runs[i]; i++)
+		__builtin_prefetch(&memo->runs[runs[i] - 1]);
 }
 
 VS_HOT void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo,
 				      const struct vs_unwind_state *from)
 {
-	uint32_t *runs = memo->trails[get_trail(from)].runs;
-	uint32_t number = *vs_unwind_memo_get_start(memo, from);
+	uint16_t *runs = memo->trails[get_trail(from)].runs;
+	uint16_t number = *vs_unwind_memo_get_start(memo, from);
 	unsigned nr = 0;
 
 	/* Whatever it finds is the number of a run: at worst it is of no use. */
 	while (nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS) {
 		runs[nr++] = number + 1;
-		if (vs_unwind_kind_is_last(memo->runs[number].end_kind))
+		if (memo->runs[number].flags & VS_UNWIND_MEMO_IS_LAST)
 			break;
 		number = memo->runs[number].next;
 	}

@@ -6,57 +6,73 @@
 
 /*
  * Programs allocate from the same stacks again and again. What one thread remembers of its walks:
- * runs of frames, found by where they begin (instruction and stack pointer), with all words of the
- * stack that the walk was led by. If these words are still the same, so is the run: that is not
- * guessed but looked up, and costs a fraction of the steps, because no load has to wait for
- * another.
+ * runs of frames, found by where they begin (instruction and stack pointer), with the slots of the
+ * stack that the walk was led by. Not with the words in them: whoever follows the runs mixes the
+ * words that lie there now, and the runs themselves, into a path (vs_unwind_recall). A path that
+ * was made when the runs were known to be right for its words (vs_unwind_memo_learn) means that
+ * stack for good: the same runs and the same words are the same walk. Any other path means nothing
+ * at all: the runs may be wrong for those words, and the stack has to be walked.
  *
- * A run ends where the stack crosses a line of so many bytes: two stacks that differ in their
- * innermost frames have the runs of the others in common.
+ * So what is remembered does not grow with the number of stacks but with the number of places in
+ * them, and a run is one line of the cache.
  *
- * Every run has a serial number, which no other run of the thread ever gets: the serials of the
- * runs that a stack consists of say which stack it is (vs_unwind_recall).
+ * All walks that come by a run read its slots, whatever the words. Where two of them part, because
+ * a frame of one is larger than the other's, the run is cut: behind it the instruction tells which
+ * way to go. A run also ends where the stack crosses a line of so many bytes: two stacks that
+ * differ in their innermost frames have the runs of the others in common.
  *
  * Only its own thread touches it. A thread that is interrupted, or even jumps away, while it fills
  * in a run leaves one that is not found.
  */
 #define VS_UNWIND_MEMO_LINE_SIZE  2048u
-#define VS_UNWIND_MEMO_NR_WORDS   16
+#define VS_UNWIND_MEMO_NR_WORDS   12
 #define VS_UNWIND_MEMO_SET_BITS   11
-#define VS_UNWIND_MEMO_NR_WAYS    4 /* also: runs with the same beginning that can be remembered */
+#define VS_UNWIND_MEMO_NR_WAYS    4
 #define VS_UNWIND_MEMO_START_BITS 12
 #define VS_UNWIND_MEMO_NR_RUNS    ((1u << VS_UNWIND_MEMO_SET_BITS) * VS_UNWIND_MEMO_NR_WAYS)
 
 /*
- * A program may have more stacks than can be remembered; to look for them in vain, and to remember
- * what is forgotten before it comes again, takes longer than to walk. So a run that is found earns
- * a credit, one that has to be made costs some, and when none is left so many walks are made
- * without the memo before it gets another chance.
+ * A program may have more stacks than can be remembered; to look for them in vain, and to learn
+ * what is forgotten before it comes again, takes longer than to walk. So learning makes debts,
+ * which every event pays back a bit of; who has too many makes so many walks without the memo.
  */
-#define VS_UNWIND_MEMO_MOST_CREDIT 64
-#define VS_UNWIND_MEMO_NEW_CREDIT  8
-#define VS_UNWIND_MEMO_COST        3
-#define VS_UNWIND_MEMO_NR_PLAIN    63
+#define VS_UNWIND_MEMO_COST      8
+#define VS_UNWIND_MEMO_MOST_DEBT 65536
+#define VS_UNWIND_MEMO_NR_PLAIN  63
 
 /* bp at the end of a run is the one it began with. */
-#define VS_UNWIND_MEMO_NO_SLOT UINT32_MAX
+#define VS_UNWIND_MEMO_NO_SLOT UINT16_MAX
 
-/* Slots are offsets from the sp that it begins with. Four lines of the cache. */
+/*
+ * Slots are offsets from sp, in words. The first one is the last that a walk reads, a return
+ * address and the highest of all; the others follow as a walk reads them; the first one is repeated
+ * to a multiple of four.
+ */
 struct vs_unwind_memo_run {
-	_Alignas(64) struct vs_unwind_state from;
-	uintptr_t bp_mask; /* 0: any bp will do; else all ones */
-	uint64_t serial;   /* 0: none yet */
-	uintptr_t to_sp;
-	uint32_t to_bp_slot;
-	uint32_t reach;    /* the highest slot */
-	uint8_t nr_frames; /* not 0 */
-	uint8_t nr_words;
-	uint8_t end_kind; /* of the rule at its end: enum vs_unwind_kind */
-	uint32_t next;    /* number of the run that came behind it last time */
-	/* Return addresses, then what else led the walk; repeated to a multiple of four. */
-	uint64_t words[VS_UNWIND_MEMO_NR_WORDS];
-	uint32_t slots[VS_UNWIND_MEMO_NR_WORDS];
+	_Alignas(64) uint64_t key; /* of the instruction: vs_unwind_memo_get_key(); 0: none yet */
+	uintptr_t sp;
+	uintptr_t bp;     /* counts if VS_UNWIND_MEMO_USES_BP */
+	uint64_t shape;   /* a hash of all that leads a walk, but for key */
+	uint16_t next;    /* number of the run that came behind it last time */
+	uint16_t returns; /* which words, as a walk reads them, are return addresses */
+	uint16_t slots[VS_UNWIND_MEMO_NR_WORDS];
+	uint16_t to_bp_slot;
+	uint8_t nr_words; /* 0: the walk ends where it begins */
+	uint8_t flags;
 };
+
+enum {
+	VS_UNWIND_MEMO_USES_BP = 1, /* the bp that it begins with leads its first step */
+	VS_UNWIND_MEMO_IS_LAST = 2, /* the walk ends behind it */
+	VS_UNWIND_MEMO_FORKS = 4,   /* which run comes behind it is not to be foreseen */
+	VS_UNWIND_MEMO_ONE_MORE =
+		8, /* from here on: how often another one than before was learned */
+};
+#define VS_UNWIND_MEMO_MOST_WAYS (2 * VS_UNWIND_MEMO_ONE_MORE)
+
+_Static_assert(sizeof(struct vs_unwind_memo_run) == 64, "a run is one line of the cache");
+_Static_assert(VS_UNWIND_MEMO_NR_WAYS == 4, "a set has one word of tags");
+_Static_assert(VS_UNWIND_MEMO_NR_RUNS <= UINT16_MAX, "the number of a run has 16 bits");
 
 /*
  * The runs of a walk, each its number plus one; 0 behind the last. Who comes by so rarely that the
@@ -64,125 +80,105 @@ struct vs_unwind_memo_run {
  * wait for one after the other takes longer than all the rest.
  */
 #define VS_UNWIND_MEMO_TRAIL_BITS    8
-#define VS_UNWIND_MEMO_TRAIL_NR_RUNS 16
+#define VS_UNWIND_MEMO_TRAIL_NR_RUNS 32
 
 struct vs_unwind_memo_trail {
-	_Alignas(64) uint32_t runs[VS_UNWIND_MEMO_TRAIL_NR_RUNS];
+	_Alignas(64) uint16_t runs[VS_UNWIND_MEMO_TRAIL_NR_RUNS];
 };
 
 /* All zero at first: pages that are not used are not touched. */
 struct vs_unwind_memo {
-	/* What the run of the same number begins with, hashed; 0: none. A set is four in a row. */
-	uint64_t tags[VS_UNWIND_MEMO_NR_RUNS];
+	/* Of each set, what its four runs begin with, hashed: 16 bits each; 0: none. */
+	uint64_t tags[1u << VS_UNWIND_MEMO_SET_BITS];
 	struct vs_unwind_memo_run runs[VS_UNWIND_MEMO_NR_RUNS];
 	uint32_t next_way; /* where in its set the next run goes */
-	/* Of the rules that runs from first_serial on were made by (unwind_rules.h), inverted: so
-	 * that there is none at first. */
-	uint64_t no_seal;
-	uint64_t first_serial;
-	uint64_t last_serial;
-	int32_t credit;
 	uint32_t nr_plain; /* walks to be made without it */
+	uint64_t debt;
+	uint64_t paid_until; /* number of the event */
 	/* Number of the run that a walk began with last time, by a few bits of its beginning. */
-	uint32_t starts[1u << VS_UNWIND_MEMO_START_BITS];
+	uint16_t starts[1u << VS_UNWIND_MEMO_START_BITS];
 	/* Of walks that were asked to be kept, in the same way. */
 	struct vs_unwind_memo_trail trails[1u << VS_UNWIND_MEMO_TRAIL_BITS];
 };
 
-/* What differs in the four words from number first on: 0, if nothing does. */
-VS_UNWIND_UNWATCHED static inline uint64_t vs_unwind_memo_compare(
-	const struct vs_unwind_memo_run *run, uintptr_t sp, unsigned first)
+/* Different after code was unloaded: runs that were made by rules of before are not found. */
+static inline uint64_t vs_unwind_memo_get_key(uint64_t address)
 {
-	uint64_t difference = 0;
-
-	for (unsigned i = first; i < first + 4; i++)
-		difference |= vs_unwind_memory_load(sp + run->slots[i]) ^ run->words[i];
-	return difference;
+	return address ^ ~vs_unwind_rules_get_seal();
 }
 
-/* Whether a walk from here would read the same words as the one that the run was made from. */
-VS_UNWIND_UNWATCHED static inline bool vs_unwind_memo_fits(const struct vs_unwind_memo_run *run,
-							   const struct vs_unwind_state *from,
-							   uint64_t first_serial,
-							   const struct vs_unwind_window *window)
-{
-	uintptr_t sp = from->sp;
-	uint64_t difference = 0;
-
-	if (run->from.address != from->address || run->from.sp != sp ||
-	    run->serial < first_serial || ((run->from.bp ^ from->bp) & run->bp_mask) != 0 ||
-	    !vs_unwind_memory_has(window, sp + run->reach))
-		return false;
-	/* No loop: with numbers that the compiler knows each word takes four instructions. */
-	switch (run->nr_words / 4) {
-	case 4:
-		difference |= vs_unwind_memo_compare(run, sp, 12);
-		__attribute__((fallthrough));
-	case 3:
-		difference |= vs_unwind_memo_compare(run, sp, 8);
-		__attribute__((fallthrough));
-	case 2:
-		difference |= vs_unwind_memo_compare(run, sp, 4);
-		__attribute__((fallthrough));
-	default:
-		difference |= vs_unwind_memo_compare(run, sp, 0);
-	}
-	return difference == 0;
-}
-
-/*
- * A walk begins: where the number of the run is kept that it is likely to begin with. What was made
- * by rules that are forgotten by now is so from here on.
- */
-static inline uint32_t *vs_unwind_memo_get_start(struct vs_unwind_memo *memo,
+/* Where the number of the run is kept that a walk from here is likely to begin with. */
+static inline uint16_t *vs_unwind_memo_get_start(struct vs_unwind_memo *memo,
 						 const struct vs_unwind_state *from)
 {
-	uint64_t no_seal = ~vs_unwind_rules_get_seal();
-
-	if (__builtin_expect(memo->no_seal != no_seal, 0)) {
-		memo->first_serial = memo->last_serial + 1;
-		memo->no_seal = no_seal;
-	}
 	return &memo->starts[(from->address ^ from->sp << 16) * VS_UNWIND_RULES_MIX >>
 			     (64 - VS_UNWIND_MEMO_START_BITS)];
 }
 
-/* The run that begins here and fits, if it is remembered; else NULL. */
-struct vs_unwind_memo_run *vs_unwind_memo_recall(struct vs_unwind_memo *memo,
-						 const struct vs_unwind_state *from,
-						 const struct vs_unwind_window *window);
+static inline bool vs_unwind_memo_is_at(const struct vs_unwind_memo_run *run, uint64_t key,
+					const struct vs_unwind_state *from)
+{
+	return run->key == key && run->sp == from->sp &&
+	       (!(run->flags & VS_UNWIND_MEMO_USES_BP) || run->bp == from->bp);
+}
 
-/* The same as get, for a run whose number is not known. */
-struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
-					       const struct vs_unwind_state *from,
-					       const struct vs_unwind_window *window);
+static inline uint64_t vs_unwind_memo_hash(const struct vs_unwind_state *from)
+{
+	uint64_t mixed = from->address * UINT64_C(0x9e3779b97f4a7c15) +
+			 from->sp * UINT64_C(0xd6e8feb86659fd93);
+
+	return mixed ^ mixed >> 32;
+}
+
+static inline uint64_t vs_unwind_memo_get_tag(uint64_t hash)
+{
+	return (hash & 0xffff) | 1;
+}
+
+static inline unsigned vs_unwind_memo_get_set(uint64_t hash)
+{
+	return (unsigned)(hash >> (64 - VS_UNWIND_MEMO_SET_BITS));
+}
+
+/* The run that begins here; NULL: none is remembered. Which one it is is not to be foreseen, so no
+ * branch depends on it. */
+static inline struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_memo *memo,
+							     uint64_t key,
+							     const struct vs_unwind_state *from)
+{
+	const uint64_t ones = UINT64_C(0x0001000100010001);
+	uint64_t hash = vs_unwind_memo_hash(from);
+	unsigned set = vs_unwind_memo_get_set(hash);
+	uint64_t differ = memo->tags[set] ^ vs_unwind_memo_get_tag(hash) * ones;
+	/* The highest bit of all 16 that are 0, and maybe of some above them. */
+	uint64_t found = (differ - ones) & ~differ & ones << 15;
+
+	for (; found; found &= found - 1) {
+		struct vs_unwind_memo_run *run = &memo->runs[set * VS_UNWIND_MEMO_NR_WAYS +
+							     (unsigned)__builtin_ctzll(found) / 16];
+
+		if (__builtin_expect(vs_unwind_memo_is_at(run, key, from), 1))
+			return run;
+	}
+	return NULL;
+}
 
 /*
- * The frames that a walk finds next; it goes on where the run ends, see vs_unwind_memo_leave().
- * NULL: not even one step is a plain one. Valid until the next call.
+ * Makes sure that there is a run that begins here and is right for the words that lie on the stack
+ * now, and returns it. NULL: not even one step is a plain one. Valid until the next call.
  *
  * from: its sp is not below the window.
- * *likely: number of the run that it may be, from vs_unwind_memo_get_start() or from the run
- * before; it is put right if it was another one.
  */
-VS_UNWIND_UNWATCHED static inline struct vs_unwind_memo_run *vs_unwind_memo_get(
-	struct vs_unwind_memo *memo, uint32_t *likely, const struct vs_unwind_state *from,
-	const struct vs_unwind_window *window)
-{
-	struct vs_unwind_memo_run *run = &memo->runs[*likely];
-	/* Copies, so that the others can stay in registers. */
-	struct vs_unwind_window found_in;
-	struct vs_unwind_state found_from;
+struct vs_unwind_memo_run *vs_unwind_memo_learn(struct vs_unwind_memo *memo,
+						const struct vs_unwind_state *from,
+						const struct vs_unwind_window *window);
 
-	if (__builtin_expect(vs_unwind_memo_fits(run, from, memo->first_serial, window), 1))
-		return run;
-	found_from = *from;
-	found_in = *window;
-	run = vs_unwind_memo_find(memo, &found_from, &found_in);
-	if (run)
-		*likely = (uint32_t)(run - memo->runs);
-	return run;
-}
+/* In a walk that is learned the second run came behind the first one. */
+void vs_unwind_memo_connect(struct vs_unwind_memo *memo, struct vs_unwind_memo_run *run,
+			    const struct vs_unwind_memo_run *next);
+
+/* Whether another stack may be learned. nr_events: of the thread. False: walk without the memo. */
+bool vs_unwind_memo_spend(struct vs_unwind_memo *memo, uint64_t nr_events);
 
 /* Has the runs fetched that a walk from here met when its trail was kept. */
 void vs_unwind_memo_expect(const struct vs_unwind_memo *memo, const struct vs_unwind_state *from);
@@ -190,14 +186,19 @@ void vs_unwind_memo_expect(const struct vs_unwind_memo *memo, const struct vs_un
 /* Keeps the trail of a walk from here, all of which has just been recalled. */
 void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo, const struct vs_unwind_state *from);
 
-/* Sets *state, which was at the beginning of the run, to its end. */
+VS_UNWIND_UNWATCHED static inline uint64_t vs_unwind_memo_load(uintptr_t sp, uint16_t slot)
+{
+	return vs_unwind_memory_load(sp + slot * sizeof(uint64_t));
+}
+
+/* Sets *state, which was at the beginning of the run, to its end. Of a run that has words. */
 VS_UNWIND_UNWATCHED static inline void vs_unwind_memo_leave(const struct vs_unwind_memo_run *run,
 							    struct vs_unwind_state *state)
 {
 	if (run->to_bp_slot != VS_UNWIND_MEMO_NO_SLOT)
-		state->bp = vs_unwind_memory_load(state->sp + run->to_bp_slot);
-	state->address = run->words[run->nr_frames - 1];
-	state->sp = run->to_sp;
+		state->bp = vs_unwind_memo_load(state->sp, run->to_bp_slot);
+	state->address = vs_unwind_memo_load(state->sp, run->slots[0]);
+	state->sp += (run->slots[0] + 1u) * sizeof(uint64_t);
 }
 
 #endif

@@ -77,7 +77,7 @@ static __attribute__((noinline)) int walk_known(void)
 			return (int)number;
 	}
 	vs_stack_capture(self, &stack);
-	if (vs_stack_recall(self, &path))
+	if (vs_stack_learn(self) && vs_stack_recall(self, &path))
 		vs_stack_memo_add(&self->scratch->stacks, &path, 1, stack.nr_frames);
 	return (int)stack.nr_frames;
 }

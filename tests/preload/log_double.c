@@ -464,6 +464,13 @@ bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
 	return false;
 }
 
+bool vs_stack_learn(struct vs_thread_state *self)
+{
+	(void)self;
+	expect_inside();
+	return false;
+}
+
 /* Any thread, inside or not. */
 void vs_stack_forget_code(void)
 {

@@ -158,25 +158,31 @@ static bool is_deep(const struct record *record)
 	return record->is_cut && record->frames[record->nr_frames - 1] - bare_code >= bare_size;
 }
 
-/* The same path: the same frames. And no stack has one that is not all there is. */
-static void compare_path(const struct record *record, const struct vs_unwind_path *path)
+/*
+ * A path that was learned means the frames it was learned for; and no stack has one that is not all
+ * there is. is_learned: from now on it means these.
+ */
+static void compare_path(const struct record *record, const struct vs_unwind_path *path,
+			 bool is_learned)
 {
 	uint64_t sum = add_up(record);
 	struct path *known;
+	bool is_known;
 
 	if (!paths)
 		paths = mmap(NULL, NR_PATHS * sizeof(*paths), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (paths == MAP_FAILED)
 		return;
-	stack_referee.nr_recalls++;
 	known = &paths[path->a % NR_PATHS];
-	if (is_deep(record) || (known->sum && known->path.a == path->a &&
-				known->path.b == path->b && known->sum != sum)) {
+	is_known = known->sum && known->path.a == path->a && known->path.b == path->b;
+	stack_referee.nr_recalls += is_known && !is_learned;
+	if ((is_known && known->sum != sum) || ((is_known || is_learned) && is_deep(record))) {
 		stack_referee.nr_different++;
 		fprintf(stderr, "a path means two stacks, or one that is too deep\n");
 	}
-	*known = (struct path){*path, sum};
+	if (is_learned)
+		*known = (struct path){*path, sum};
 }
 
 __attribute__((noinline, section("referee_hook"))) void stack_referee_check(void)
@@ -197,8 +203,11 @@ __attribute__((noinline, section("referee_hook"))) void stack_referee_check(void
 	walk_on(record);
 	self->base.frame = __builtin_frame_address(0);
 	for (int i = 0; i < STACK_REFEREE_REPEATS; i++) {
+		self->base.nr_events++;
 		if (vs_stack_recall(self, &path))
-			compare_path(record, &path);
+			compare_path(record, &path, false);
+		if (vs_stack_learn(self) && vs_stack_recall(self, &path))
+			compare_path(record, &path, true);
 		vs_stack_capture(self, &stack);
 		compare(record, &stack);
 	}

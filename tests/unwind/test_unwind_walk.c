@@ -236,24 +236,37 @@ static void test_a_stack_that_goes_in_circles(void **state)
 	assert_int_equal(nr_frames, 1);
 }
 
-/* ---- What was walked before ------------------------------------------------------------------ */
+/* ---- What was learned before ----------------------------------------------------------------- */
 
 /* On the thread's own stack, the only one that is recalled. Ends where the code says so. */
 static void make_whole(unsigned nr)
 {
 	thread->own.window = stack.window;
-	thread->memo.credit = VS_UNWIND_MEMO_MOST_CREDIT;
 	make(nr, (uint64_t)(uintptr_t)unwind_asm_by_register);
 }
 
-static bool recall(uint32_t max_frames, struct vs_unwind_path *path)
+static bool recall(struct vs_unwind_path *path)
 {
 	bool result;
 
 	errno = 77;
-	result = vs_unwind_recall(thread, stack.words, max_frames, path);
+	result = vs_unwind_recall(thread, stack.words, path);
 	assert_int_equal(errno, 77);
 	return result;
+}
+
+static uint64_t nr_events;
+
+/* The path that means the stack from now on. */
+static bool learn(uint32_t max_frames, struct vs_unwind_path *path)
+{
+	bool result;
+
+	errno = 77;
+	nr_events += VS_UNWIND_MEMO_COST;
+	result = vs_unwind_learn(thread, stack.words, max_frames, nr_events);
+	assert_int_equal(errno, 77);
+	return result && recall(path);
 }
 
 static bool is_same(const struct vs_unwind_path *a, const struct vs_unwind_path *b)
@@ -261,19 +274,20 @@ static bool is_same(const struct vs_unwind_path *a, const struct vs_unwind_path 
 	return a->a == b->a && a->b == b->b;
 }
 
-static void test_a_stack_is_recalled_after_it_was_walked_and_not_before(void **state)
+static void test_a_stack_is_recalled_after_it_was_learned_and_not_before(void **state)
 {
 	struct vs_unwind_path first, second;
 
 	(void)state;
 	for (unsigned nr = 2; nr < MAX_FRAMES; nr++) {
 		make_whole(nr);
-		assert_false(recall(MAX_FRAMES, &first));
-		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
-		assert_true(recall(MAX_FRAMES, &first));
-		assert_true(recall(nr, &second));
+		assert_false(recall(&first));
+		assert_true(learn(nr, &first));
+		assert_true(recall(&second));
 		assert_true(is_same(&first, &second));
-		assert_false(recall(nr - 1, &second));
+		assert_true(learn(MAX_FRAMES, &second));
+		assert_true(is_same(&first, &second));
+		assert_false(learn(nr - 1, &second));
 		vs_unwind_rules_forget(); /* so that none is a part of the next one */
 	}
 }
@@ -284,39 +298,20 @@ static void test_another_frame_is_another_path(void **state)
 
 	(void)state;
 	make_whole(40);
-	walk(MAX_FRAMES);
-	assert_true(recall(MAX_FRAMES, &before));
+	assert_true(learn(MAX_FRAMES, &before));
 	for (unsigned i = 1; i < 39; i++) {
 		uint64_t kept = stack.words[1 + 2 * i];
 
 		stack.words[1 + 2 * i] = fake_stack_return_by_slots(&stack, 195, 1);
-		thread->memo.credit = VS_UNWIND_MEMO_MOST_CREDIT;
-		assert_false(recall(MAX_FRAMES, &after));
-		walk(MAX_FRAMES);
-		assert_true(recall(MAX_FRAMES, &after));
+		/* Whatever it is before it was learned. */
+		assert_false(recall(&after) && is_same(&before, &after));
+		assert_true(learn(MAX_FRAMES, &after));
 		assert_false(is_same(&before, &after));
 		stack.words[1 + 2 * i] = kept;
 	}
-	walk(MAX_FRAMES);
-	assert_true(recall(MAX_FRAMES, &after));
 }
 
-static void test_unloading_makes_a_path_another_one(void **state)
-{
-	struct vs_unwind_path before, after;
-
-	(void)state;
-	make_whole(10);
-	walk(MAX_FRAMES);
-	assert_true(recall(MAX_FRAMES, &before));
-	vs_unwind_rules_forget();
-	assert_false(recall(MAX_FRAMES, &after));
-	walk(MAX_FRAMES);
-	assert_true(recall(MAX_FRAMES, &after));
-	assert_false(is_same(&before, &after));
-}
-
-static void test_what_takes_another_unwinder_is_not_recalled(void **state)
+static void test_what_takes_another_unwinder_is_not_learned(void **state)
 {
 	struct vs_unwind_path path;
 
@@ -324,11 +319,12 @@ static void test_what_takes_another_unwinder_is_not_recalled(void **state)
 	thread->own.window = stack.window;
 	make(10, (uint64_t)(uintptr_t)unwind_asm_by_expression + 6);
 	assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_FOREIGN);
-	assert_false(recall(MAX_FRAMES, &path));
+	assert_false(learn(MAX_FRAMES, &path));
+	assert_false(recall(&path));
 }
 
 /* Code that is made at run time calls, and calls again: its stacks are known as others are. */
-static void test_a_stack_that_code_cuts_is_recalled(void **state)
+static void test_a_stack_that_code_cuts_is_learned(void **state)
 {
 	struct vs_unwind_path cut, again, whole;
 
@@ -336,71 +332,229 @@ static void test_a_stack_that_code_cuts_is_recalled(void **state)
 	for (unsigned nr = 2; nr < MAX_FRAMES; nr++) {
 		make_whole(nr);
 		stack.words[1 + 2 * (nr - 1)] = fake_stack_return_to_nowhere(&stack);
-		assert_false(recall(MAX_FRAMES, &cut));
+		assert_false(recall(&cut));
 		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
-		assert_true(recall(MAX_FRAMES, &cut));
-		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
-		assert_true(recall(nr, &again));
+		assert_true(learn(nr, &cut));
+		assert_true(learn(MAX_FRAMES, &again));
 		assert_true(is_same(&cut, &again));
 		assert_int_equal(walk(nr), VS_UNWIND_IS_DEEP);
-		assert_false(recall(nr - 1, &again));
+		assert_false(learn(nr - 1, &again));
 		make_whole(nr);
-		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
-		assert_true(recall(MAX_FRAMES, &whole));
+		assert_true(learn(MAX_FRAMES, &whole));
 		assert_false(is_same(&cut, &whole));
 		vs_unwind_rules_forget();
 	}
 }
 
-/* That there is nothing to remember in it does not speak against the memo. */
-static void test_code_that_nobody_describes_costs_no_credit(void **state)
+static void test_too_many_different_stacks_are_not_learned(void **state)
 {
+	struct vs_unwind_path path;
+
 	(void)state;
-	make_whole(1);
-	stack.words[1] = fake_stack_return_to_nowhere(&stack);
-	for (unsigned i = 0; i < 200; i++) {
-		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_CUT);
-		assert_int_equal(thread->memo.nr_plain, 0);
+	make_whole(20);
+	assert_true(learn(MAX_FRAMES, &path));
+	thread->memo.debt = VS_UNWIND_MEMO_MOST_DEBT;
+	assert_true(vs_unwind_learn(thread, stack.words, MAX_FRAMES, nr_events));
+	assert_false(recall(&path));
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_PLAIN; i++) {
+		assert_false(recall(&path));
+		assert_false(vs_unwind_learn(thread, stack.words, MAX_FRAMES, nr_events));
 	}
-	assert_int_equal(thread->memo.credit, VS_UNWIND_MEMO_MOST_CREDIT);
+	assert_true(recall(&path));
 }
 
-/* All that can end a walk ends one without the memo in the same way. */
-static void assert_same_without_memo(void)
+static void test_another_stack_is_not_recalled(void **state)
 {
-	uint64_t kept[MAX_FRAMES + 1];
-	uint32_t nr_kept;
+	struct vs_unwind_path path;
+
+	(void)state;
+	make_whole(10);
+	thread->own.window.size = 0;
+	assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
+	assert_false(learn(MAX_FRAMES, &path));
+	assert_false(recall(&path));
+}
+
+/* The stack has grown since, or another one lies there: all that is remembered leads out of it. */
+static void test_nothing_is_loaded_behind_the_end_of_the_stack(void **state)
+{
+	struct vs_unwind_path path;
+
+	(void)state;
+	make_whole(60);
+	assert_true(learn(MAX_FRAMES, &path));
+	for (size_t nr_words = 119; nr_words > 0; nr_words--) {
+		thread->own.window.size = nr_words * sizeof(uint64_t) - 7;
+		assert_false(recall(&path));
+		assert_false(learn(MAX_FRAMES, &path));
+	}
+}
+
+/* ---- Random stacks --------------------------------------------------------------------------- */
+
+static uint64_t random_state;
+
+static unsigned choose(unsigned nr)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (unsigned)(random_state % nr);
+}
+
+/* An address at which the CFA is bp + 16, and the caller's bp at bp. */
+static uint64_t get_address_by_bp(void)
+{
+	return (uint64_t)(uintptr_t)unwind_asm_switch + 7 + 1;
+}
+
+static void push_fillers(unsigned nr)
+{
+	while (nr-- > 0)
+		fake_stack_push(&stack, choose(3) ? choose(1000) : get_address_by_bp());
+}
+
+/* A frame that saves bp, and the one that goes by it, with words between them in no number. */
+static void push_bp_frames(unsigned number)
+{
+	size_t place;
+
+	fake_stack_push(&stack, fake_stack_return_with_bp(&stack, number % 20));
+	place = stack.nr_used;
+	fake_stack_push(&stack, 0);
+	fake_stack_push(&stack, get_address_by_bp());
+	push_fillers(choose(4));
+	stack.words[place] = (uintptr_t)&stack.words[stack.nr_used];
+	fake_stack_push(&stack, choose(1000)); /* the bp of before */
+}
+
+/* Few functions of four sizes: many stacks have parts in common, in the same place or elsewhere. */
+static void make_random(void)
+{
+	unsigned nr = 1 + choose(30);
+
+	thread->own.window = stack.window;
+	stack.nr_used = 0;
+	fake_stack_push(&stack, 5);
+	for (unsigned i = 0; i < nr; i++) {
+		unsigned number = choose(12);
+
+		if (number == 11) {
+			push_bp_frames(choose(3));
+			continue;
+		}
+		fake_stack_push(&stack, fake_stack_return_by_slots(&stack, number, number % 4));
+		push_fillers(number % 4);
+	}
+	switch (choose(3)) {
+	case 0:
+		fake_stack_push(&stack, fake_stack_return_to_nowhere(&stack));
+		break;
+	case 1:
+		fake_stack_push(&stack, (uint64_t)(uintptr_t)unwind_asm_by_register);
+		break;
+	default:
+		fake_stack_push(&stack, fake_stack_return_by_slots(&stack, 1, 1));
+		fake_stack_push(&stack, 0);
+		fake_stack_push(&stack, 0);
+	}
+	push_fillers(8);
+}
+
+/* What paths mean: the frames that the plain walk found when each was learned. */
+#define NR_PATHS 65536u
+struct meaning {
+	struct vs_unwind_path path;
+	uint32_t nr_frames; /* 0: none */
 	enum vs_unwind_end end;
+	uint64_t frames[MAX_FRAMES];
+};
+static struct meaning *meanings;
+static unsigned nr_unlearned;
 
-	thread->memo.nr_plain = 0;
-	thread->memo.credit = VS_UNWIND_MEMO_MOST_CREDIT;
-	end = walk(MAX_FRAMES);
-	memcpy(kept, frames, sizeof(kept));
-	nr_kept = nr_frames;
-	thread->memo.nr_plain = 1;
-	assert_int_equal(walk(MAX_FRAMES), end);
-	assert_int_equal(thread->memo.nr_plain, 0);
-	assert_int_equal(nr_frames, nr_kept);
-	assert_memory_equal(frames, kept, nr_kept * sizeof(frames[0]));
+static struct meaning *find_meaning(const struct vs_unwind_path *path)
+{
+	uint64_t i = path->a;
+
+	while (meanings[i % NR_PATHS].nr_frames && !is_same(&meanings[i % NR_PATHS].path, path))
+		i++;
+	return &meanings[i % NR_PATHS];
 }
 
-static void test_a_walk_without_the_memo_finds_the_same(void **state)
+static void assert_meaning(const struct meaning *meaning, enum vs_unwind_end end)
+{
+	assert_int_equal(meaning->nr_frames, nr_frames);
+	assert_int_equal(meaning->end, end);
+	assert_memory_equal(meaning->frames, frames, nr_frames * sizeof(frames[0]));
+}
+
+/* Returns whether the stack was known by its path. */
+static bool check_random(void)
+{
+	enum vs_unwind_end end = walk(MAX_FRAMES);
+	struct vs_unwind_path path;
+	struct meaning *meaning;
+	bool is_known = false;
+
+	if (recall(&path)) {
+		meaning = find_meaning(&path);
+		is_known = meaning->nr_frames != 0;
+		if (is_known)
+			assert_meaning(meaning, end);
+	}
+	/* A stack may push out a part of its own. */
+	if (!learn(MAX_FRAMES, &path)) {
+		nr_unlearned++;
+		return false;
+	}
+	meaning = find_meaning(&path);
+	if (meaning->nr_frames)
+		assert_meaning(meaning, end);
+	meaning->path = path;
+	meaning->nr_frames = nr_frames;
+	meaning->end = end;
+	memcpy(meaning->frames, frames, sizeof(meaning->frames));
+	return is_known;
+}
+
+static void test_a_path_means_the_frames_that_it_was_learned_for(void **state)
 {
 	(void)state;
-	for (unsigned nr = 1; nr < MAX_FRAMES + 20; nr++) {
-		make(nr, fake_stack_return_to_nowhere(&stack));
-		assert_same_without_memo();
-		make(nr, (uint64_t)(uintptr_t)unwind_asm_by_register);
-		assert_same_without_memo();
-		make(nr, (uint64_t)(uintptr_t)unwind_asm_by_expression + 6);
-		assert_same_without_memo();
-		if (nr > 1)
-			make(nr, 0);
-		assert_same_without_memo();
+	meanings = calloc(NR_PATHS, sizeof(*meanings));
+	assert_non_null(meanings);
+	nr_unlearned = 0;
+	for (unsigned i = 0; i < 30000; i++) {
+		random_state = 88172645463325252u + 7919 * i;
+		make_random();
+		check_random();
 	}
+	assert_in_range(nr_unlearned, 0, 1000);
+	free(meanings);
 }
 
-/* All rules that walks without the memo remember become those of a function with a larger frame. */
+/* What two stacks have in common is cut where they part, until nothing is left to be cut. */
+static void test_stacks_that_were_learned_stay_known(void **state)
+{
+	unsigned nr_known = 0;
+
+	(void)state;
+	meanings = calloc(NR_PATHS, sizeof(*meanings));
+	assert_non_null(meanings);
+	for (unsigned round = 0; round < 20; round++) {
+		nr_known = 0;
+		for (unsigned i = 0; i < 100; i++) {
+			random_state = 88172645463325252u + 104729 * i;
+			make_random();
+			nr_known += check_random();
+		}
+	}
+	assert_int_equal(nr_known, 100);
+	free(meanings);
+}
+
+/* ---- The guide ------------------------------------------------------------------------------- */
+
+/* All rules that walks remember become those of a function with a larger frame. */
 static void spoil_guide(void)
 {
 	uint64_t rule = vs_unwind_rules_get(fake_stack_return_by_slots(&stack, 195, 3));
@@ -414,14 +568,13 @@ static void test_rules_of_code_that_is_gone_guide_nobody(void **state)
 {
 	(void)state;
 	make_whole(20);
-	assert_same_without_memo();
+	(void)walk(MAX_FRAMES);
 	assert_first(20);
 	spoil_guide();
-	thread->memo.nr_plain = 1;
 	(void)walk(MAX_FRAMES);
 	assert_int_not_equal(nr_frames, 20); /* they are heeded, until: */
 	vs_unwind_rules_forget();
-	assert_same_without_memo();
+	(void)walk(MAX_FRAMES);
 	assert_first(20);
 }
 
@@ -432,37 +585,9 @@ static void test_wrong_guess_of_the_caller_does_no_harm(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		make_whole(20);
 		stack.words[1 + 2 * 7] = fake_stack_return_by_slots(&stack, 10 + i % 2, 1);
-		assert_same_without_memo();
+		(void)walk(MAX_FRAMES);
 		assert_first(20);
 	}
-}
-
-static void test_more_stacks_than_can_be_remembered_are_walked_without_the_memo(void **state)
-{
-	unsigned nr_plain = 0;
-
-	(void)state;
-	for (unsigned i = 0; i < 3000; i++) {
-		make_whole(20);
-		thread->memo.credit = 0;
-		stack.words[1 + 2 * (1 + i % 18)] =
-			fake_stack_return_by_slots(&stack, 10 + i % 180, 1);
-		nr_plain += thread->memo.nr_plain > 0;
-		assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
-		assert_first(20);
-	}
-	assert_true(nr_plain > 1500);
-}
-
-static void test_another_stack_is_not_recalled(void **state)
-{
-	struct vs_unwind_path path;
-
-	(void)state;
-	make_whole(10);
-	thread->own.window.size = 0;
-	assert_int_equal(walk(MAX_FRAMES), VS_UNWIND_IS_WHOLE);
-	assert_false(recall(MAX_FRAMES, &path));
 }
 
 int main(void)
@@ -479,17 +604,17 @@ int main(void)
 		TEST(test_a_frame_that_is_none),
 		TEST(test_what_a_signal_interrupted),
 		TEST(test_a_stack_that_goes_in_circles),
-		TEST(test_a_stack_is_recalled_after_it_was_walked_and_not_before),
+		TEST(test_a_stack_is_recalled_after_it_was_learned_and_not_before),
 		TEST(test_another_frame_is_another_path),
-		TEST(test_unloading_makes_a_path_another_one),
-		TEST(test_what_takes_another_unwinder_is_not_recalled),
-		TEST(test_a_stack_that_code_cuts_is_recalled),
-		TEST(test_code_that_nobody_describes_costs_no_credit),
+		TEST(test_what_takes_another_unwinder_is_not_learned),
+		TEST(test_a_stack_that_code_cuts_is_learned),
+		TEST(test_too_many_different_stacks_are_not_learned),
 		TEST(test_another_stack_is_not_recalled),
-		TEST(test_a_walk_without_the_memo_finds_the_same),
+		TEST(test_nothing_is_loaded_behind_the_end_of_the_stack),
+		TEST(test_a_path_means_the_frames_that_it_was_learned_for),
+		TEST(test_stacks_that_were_learned_stay_known),
 		TEST(test_rules_of_code_that_is_gone_guide_nobody),
 		TEST(test_wrong_guess_of_the_caller_does_no_harm),
-		TEST(test_more_stacks_than_can_be_remembered_are_walked_without_the_memo),
 #undef TEST
 	};
 
