@@ -73,19 +73,39 @@ static inline __attribute__((always_inline)) struct vs_live_record *begin_record
 	return __builtin_expect(record != NULL, 1) ? record : make_room(self, size);
 }
 
-/* An event: its struct of record.h. Inlined with a size that the compiler knows. */
-static inline __attribute__((always_inline)) bool put_event(struct vs_thread_state *self,
-							    enum vs_record_type type,
-							    const void *body, uint32_t size)
+/*
+ * An event, stamped now: room for its struct of record.h, or NULL. Inlined with a size that the
+ * compiler knows.
+ */
+static inline __attribute__((always_inline)) void *begin_event(struct vs_thread_state *self,
+							       enum vs_record_type type,
+							       uint32_t size)
 {
 	struct vs_live_record *record = begin_record(self, padded(size));
 
 	if (__builtin_expect(!record, 0))
-		return false;
+		return NULL;
 	record->type = (uint8_t)type;
 	record->flags = 0;
-	memcpy(record + 1, body, size);
-	vs_ring_end(&self->ring, record);
+	return record + 1;
+}
+
+/* body: what begin_event() returned, not NULL. */
+static inline void end_event(struct vs_thread_state *self, const void *body)
+{
+	vs_ring_end(&self->ring, (const struct vs_live_record *)body - 1);
+}
+
+static inline __attribute__((always_inline)) bool put_event(struct vs_thread_state *self,
+							    enum vs_record_type type,
+							    const void *body, uint32_t size)
+{
+	void *room = begin_event(self, type, size);
+
+	if (__builtin_expect(!room, 0))
+		return false;
+	memcpy(room, body, size);
+	end_event(self, room);
 	return true;
 }
 
@@ -404,10 +424,55 @@ VS_HOT static uint32_t use_pool(struct vs_thread *thread, uint32_t number)
 	return number;
 }
 
-/* Who gave memory back is rarely asked, and costs as much as who took it. */
-static uint32_t use_free_stack(struct vs_thread *thread)
+/* ---- Events with a stack --------------------------------------------------------------------- */
+
+/* A stack that is new, in front of the event, which is stamped anew. */
+static __attribute__((noinline)) void capture_first(struct vs_thread_state *self, bool is_begun)
 {
-	return vs_lifecycle_settings()->free_stacks ? vs_stack_number_get(thread) : VS_NO_ID;
+	if (is_begun)
+		vs_ring_cancel(&self->ring);
+	vs_stack_number_get(&self->base);
+}
+
+/*
+ * As begin_event(), in the recorder; the number of the stack is in self->base.stack then. It is
+ * stamped before the stack is looked for: the clock waits until all that came before is done, and
+ * would wait for that as well; what comes behind goes on beside the program.
+ */
+static inline __attribute__((always_inline)) void *begin_with_stack(struct vs_thread_state *self,
+								    enum vs_record_type type,
+								    uint32_t size)
+{
+	void *body = self->is_short ? NULL : begin_event(self, type, size);
+
+	if (__builtin_expect(body && vs_stack_number_recall(&self->base), 1))
+		return body;
+	capture_first(self, body != NULL);
+	return self->is_short ? NULL : begin_event(self, type, size);
+}
+
+/* The same for a free: who gave memory back is rarely asked, and costs as much as who took it. */
+static inline __attribute__((always_inline)) void *begin_free(struct vs_thread_state *self,
+							      enum vs_record_type type,
+							      uint32_t size)
+{
+	if (__builtin_expect(vs_lifecycle_settings()->free_stacks, 0))
+		vs_stack_number_get(&self->base);
+	return self->is_short ? NULL : begin_event(self, type, size);
+}
+
+static inline uint32_t get_free_stack(const struct vs_thread *self)
+{
+	return vs_lifecycle_settings()->free_stacks ? self->stack : VS_NO_ID;
+}
+
+/* Publishes the event, if there was room for it, and leaves the recorder. */
+static inline __attribute__((always_inline)) void finish_event(struct vs_thread_state *self,
+							       const void *body)
+{
+	if (__builtin_expect(body != NULL, 1))
+		end_event(self, body);
+	finish(self, body != NULL);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -423,39 +488,48 @@ uint32_t vs_recorder_name(const char *text)
 VS_HOT void vs_recorder_add_alloc(struct vs_thread *self, enum vs_memory_kind kind, uint32_t device,
 				  uint64_t address, uint64_t size, uint32_t pool, uint32_t context)
 {
-	struct vs_alloc event;
+	struct vs_thread_state *state = (struct vs_thread_state *)self;
+	struct vs_alloc *event;
 
 	self->nr_events++;
 	self->last_device = device;
 	if (!enter_quickly(self))
 		return;
-	event = (struct vs_alloc){
-		.kind = kind,
-		.device = device,
-		.address = address,
-		.size = size,
-		.pool = use_pool(self, pool),
-		.context = context,
-		.stack = vs_stack_number_get(self),
-		.api = use_name(self, self->api),
-	};
-	write_event(self, VS_RECORD_ALLOC, &event, sizeof(event));
+	use_pool(self, pool);
+	use_name(self, self->api);
+	event = begin_with_stack(state, VS_RECORD_ALLOC, sizeof(*event));
+	if (__builtin_expect(event != NULL, 1))
+		*event = (struct vs_alloc){
+			.kind = kind,
+			.device = device,
+			.address = address,
+			.size = size,
+			.pool = pool,
+			.context = context,
+			.stack = self->stack,
+			.api = self->api,
+		};
+	finish_event(state, event);
 }
 
 VS_HOT void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address)
 {
-	struct vs_free event;
+	struct vs_thread_state *state = (struct vs_thread_state *)self;
+	struct vs_free *event;
 
 	self->nr_events++;
 	if (!enter_quickly(self))
 		return;
-	event = (struct vs_free){
-		.kind = kind,
-		.address = address,
-		.stack = use_free_stack(self),
-		.api = use_name(self, self->api),
-	};
-	write_event(self, VS_RECORD_FREE, &event, sizeof(event));
+	use_name(self, self->api);
+	event = begin_free(state, VS_RECORD_FREE, sizeof(*event));
+	if (__builtin_expect(event != NULL, 1))
+		*event = (struct vs_free){
+			.kind = kind,
+			.address = address,
+			.stack = get_free_stack(self),
+			.api = self->api,
+		};
+	finish_event(state, event);
 }
 
 void vs_recorder_take_back_free(struct vs_thread *self, enum vs_memory_kind kind, uint64_t address,
@@ -703,18 +777,22 @@ void vs_recorder_end_driver_pool(struct vs_thread *self, uint64_t handle)
 VS_HOT void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t address,
 				  uint64_t size)
 {
-	struct vs_block_alloc event;
+	struct vs_thread_state *state = (struct vs_thread_state *)self;
+	struct vs_block_alloc *event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	event = (struct vs_block_alloc){
-		.pool = use_pool(self, pool),
-		.address = address,
-		.size = size,
-		.stack = vs_stack_number_get(self),
-	};
-	write_event(self, VS_RECORD_BLOCK_ALLOC, &event, sizeof(event));
+	use_pool(self, pool);
+	event = begin_with_stack(state, VS_RECORD_BLOCK_ALLOC, sizeof(*event));
+	if (__builtin_expect(event != NULL, 1))
+		*event = (struct vs_block_alloc){
+			.pool = pool,
+			.address = address,
+			.size = size,
+			.stack = self->stack,
+		};
+	finish_event(state, event);
 }
 
 VS_HOT void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uint64_t run)
@@ -728,17 +806,21 @@ VS_HOT void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uin
 
 VS_HOT void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address)
 {
-	struct vs_block_free event;
+	struct vs_thread_state *state = (struct vs_thread_state *)self;
+	struct vs_block_free *event;
 
 	self->nr_events++;
 	if (!enter(self))
 		return;
-	event = (struct vs_block_free){
-		.pool = use_pool(self, pool),
-		.address = address,
-		.stack = use_free_stack(self),
-	};
-	write_event(self, VS_RECORD_BLOCK_FREE, &event, sizeof(event));
+	use_pool(self, pool);
+	event = begin_free(state, VS_RECORD_BLOCK_FREE, sizeof(*event));
+	if (__builtin_expect(event != NULL, 1))
+		*event = (struct vs_block_free){
+			.pool = pool,
+			.address = address,
+			.stack = get_free_stack(self),
+		};
+	finish_event(state, event);
 }
 
 void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size)

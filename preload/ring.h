@@ -10,7 +10,7 @@
  *
  *   record = vs_ring_begin(ring, size);   NULL: no chunk can be had
  *   record->type = ...; the body
- *   vs_ring_end(ring, record);
+ *   vs_ring_end(ring, record);            or vs_ring_cancel(ring)
  *
  * A thread that is interrupted between the two by a signal handler that never returns leaves the
  * mark odd, which would hold up the drain: vs_ring_give_up() puts it right.
@@ -91,6 +91,12 @@ static inline struct vs_live_record *vs_ring_begin(struct vs_ring *ring, uint32_
 	record->zero = 0;
 	record->ticks = vs_clock_ticks();
 	return record;
+}
+
+/* It is not to be: whatever was written into it is nothing. */
+static inline void vs_ring_cancel(struct vs_ring *ring)
+{
+	vs_ring_clear_mark(ring);
 }
 
 static inline void vs_ring_end(struct vs_ring *ring, const struct vs_live_record *record)

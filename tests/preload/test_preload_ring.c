@@ -89,6 +89,21 @@ static void test_a_record_is_marked_before_and_published_after(void **state)
 	assert_int_equal(ring.sequence, 1);
 }
 
+static void test_a_record_that_is_not_to_be_leaves_nothing(void **state)
+{
+	uint32_t mark = ring.slot->mark;
+
+	(void)state;
+	assert_non_null(vs_ring_begin(&ring, SIZE));
+	vs_ring_cancel(&ring);
+	assert_int_equal(ring.slot->mark, mark + 2); /* never the same twice */
+	assert_int_equal(ring.chunk->end, VS_LIVE_CHUNK_HEAD);
+	assert_int_equal(ring.sequence, 0);
+	assert_true(push(1));
+	assert_int_equal(ring.chunk->end, VS_LIVE_CHUNK_HEAD + SIZE);
+	assert_int_equal(ring.sequence, 1);
+}
+
 static void test_a_full_chunk_is_followed_by_another(void **state)
 {
 	struct vs_live_chunk *first = ring.chunk;
@@ -213,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_new_ring_is_where_the_drain_looks),
 		TEST(test_a_record_is_marked_before_and_published_after),
+		TEST(test_a_record_that_is_not_to_be_leaves_nothing),
 		TEST(test_a_full_chunk_is_followed_by_another),
 		TEST(test_without_a_chunk_nothing_is_written_and_all_stays_as_it_was),
 		TEST(test_a_ring_that_cannot_be_had_leaves_no_slot_taken),
