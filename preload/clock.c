@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include "hot.h"
 #endif
 
 #define SOURCE_FILE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -14,7 +16,7 @@
 /* How often an instant is tried again because something came between its two readings. */
 #define NR_TRIES 5
 
-bool vs_clock_is_tsc;
+VS_HOT_DATA bool vs_clock_is_tsc;
 
 #if defined(__x86_64__)
 /* CPUID 0x80000007, bit 8 of EDX: runs at one pace in all states of the processor. */

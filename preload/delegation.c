@@ -18,7 +18,7 @@ static struct place places[VS_DELEGATION_MAX];
 /* Of the place of the same number: a call is under way, and not a nested one. Next to each other,
  * because all of them are looked at for an event. */
 static atomic_bool is_active[VS_DELEGATION_MAX];
-_Atomic uint32_t vs_delegation_nr_places;
+VS_HOT_DATA _Atomic uint32_t vs_delegation_nr_places;
 
 /* Calls that have no place. */
 static _Atomic uint32_t nr_without;

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "captures.h"
+#include "hot.h"
 
 #define NR_POOLS    128 /* a power of two */
 #define MAX_DEVICES 64
@@ -17,7 +18,7 @@ static struct pool {
 
 /* 0: nobody has used it yet. */
 static _Atomic uint64_t default_pools[MAX_DEVICES];
-atomic_bool vs_driver_pools_have_default;
+VS_HOT_DATA atomic_bool vs_driver_pools_have_default;
 
 static struct pool *get_pool(uint64_t handle)
 {

@@ -14,6 +14,7 @@
 #include "drain.h"
 #include "facts.h"
 #include "futex.h"
+#include "hot.h"
 #include "memory_info.h"
 #include "message.h"
 #include "modules.h"
@@ -38,10 +39,10 @@ enum state {
 
 /* Where the mark lies before there is a page for it: not begun. */
 static _Atomic uint32_t no_mark;
-_Atomic uint32_t *vs_lifecycle_mark = &no_mark;
+VS_HOT_DATA _Atomic uint32_t *vs_lifecycle_mark = &no_mark;
 
-static _Atomic uint32_t state;
-static _Atomic uint32_t recording;
+VS_HOT_DATA static _Atomic uint32_t state;
+VS_HOT_DATA static _Atomic uint32_t recording;
 static atomic_bool is_without_thread;
 static atomic_flag is_beginning = ATOMIC_FLAG_INIT;
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "compose.h"
+#include "hot.h"
 
 #define LINE_MAX_SIZE 1024
 
@@ -34,7 +35,7 @@ enum post_state {
 };
 
 /* Whoever moves the state to BUSY owns the line until it moves it on. */
-static _Atomic int post_state;
+VS_HOT_DATA static _Atomic int post_state;
 static struct line post_line;
 
 void vs_message_init(void)

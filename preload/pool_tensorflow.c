@@ -55,11 +55,10 @@ VS_HOT static __attribute__((noinline)) void add_chunk(void *allocator, const vo
 	pool = vs_tensorflow_allocators_get_pool(self, allocator,
 						 get_device(self, nr_events_before));
 	self->label = vs_tensorflow_op_get(self, &run);
-	if (pool != VS_NO_ID) {
+	if (pool != VS_NO_ID && (asked != size || run))
+		vs_recorder_add_asked_block(self, pool, (uintptr_t)address, size, asked, run);
+	else if (pool != VS_NO_ID)
 		vs_recorder_add_block(self, pool, (uintptr_t)address, size);
-		if (asked != size || run)
-			vs_recorder_explain_block(self, asked, run);
-	}
 	self->label = 0;
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
@@ -222,41 +221,42 @@ void tsl_bfc_begin_whole(void *allocator, void *memory, size_t limit, const void
 
 /* ---- The functions of both names, as they are called ----------------------------------------- */
 
-#define HOOKS(ns, prefix)                                                                         \
-	static struct vs_behind ns##_allocate = {.library = LIBRARY,                              \
-						 .name = prefix                                   \
-						 "11AllocateRawEmmRKNS_20AllocationAttributesE"}; \
-	static struct vs_behind ns##_deallocate = {.library = LIBRARY,                            \
-						   .name = prefix "13DeallocateRawEPv"};          \
-	static struct vs_behind ns##_end = {.library = LIBRARY, .name = prefix "D2Ev"};           \
-	static struct vs_behind ns##_size = {.library = LIBRARY, .name = ns##_SIZE_NAME};         \
-	EXPORT void *ns##_bfc_allocate(                                                           \
-		void *allocator, size_t alignment, size_t size,                                   \
-		const struct attributes                                                           \
-			*attributes) __asm__(prefix                                               \
-					     "11AllocateRawEmmRKNS_20AllocationAttributesE");     \
-	EXPORT void ns##_bfc_deallocate(void *allocator,                                          \
-					void *address) __asm__(prefix "13DeallocateRawEPv");      \
-	EXPORT void ns##_bfc_end(void *allocator) __asm__(prefix "D2Ev");                         \
-	EXPORT void ns##_bfc_end_whole(void *allocator) __asm__(prefix "D1Ev");                   \
-	VS_HOT void *ns##_bfc_allocate(void *allocator, size_t alignment, size_t size,            \
-				       const struct attributes *attributes)                       \
-	{                                                                                         \
-		return allocate(&ns##_allocate, &ns##_size, allocator, alignment, size,           \
-				attributes, __builtin_frame_address(0));                          \
-	}                                                                                         \
-	VS_HOT void ns##_bfc_deallocate(void *allocator, void *address)                           \
-	{                                                                                         \
-		deallocate(&ns##_deallocate, allocator, address, __builtin_frame_address(0));     \
-	}                                                                                         \
-	void ns##_bfc_end(void *allocator)                                                        \
-	{                                                                                         \
-		end(&ns##_end, allocator, __builtin_frame_address(0));                            \
-	}                                                                                         \
-	/* Of an allocator that is no part of another object: the same. */                        \
-	void ns##_bfc_end_whole(void *allocator)                                                  \
-	{                                                                                         \
-		end(&ns##_end, allocator, __builtin_frame_address(0));                            \
+#define HOOKS(ns, prefix)                                                                     \
+	VS_HOT_DATA static struct vs_behind ns##_allocate = {                                 \
+		.library = LIBRARY,                                                           \
+		.name = prefix "11AllocateRawEmmRKNS_20AllocationAttributesE"};               \
+	VS_HOT_DATA static struct vs_behind ns##_deallocate = {                               \
+		.library = LIBRARY, .name = prefix "13DeallocateRawEPv"};                     \
+	static struct vs_behind ns##_end = {.library = LIBRARY, .name = prefix "D2Ev"};       \
+	VS_HOT_DATA static struct vs_behind ns##_size = {.library = LIBRARY,                  \
+							 .name = ns##_SIZE_NAME};             \
+	EXPORT void *ns##_bfc_allocate(                                                       \
+		void *allocator, size_t alignment, size_t size,                               \
+		const struct attributes                                                       \
+			*attributes) __asm__(prefix                                           \
+					     "11AllocateRawEmmRKNS_20AllocationAttributesE"); \
+	EXPORT void ns##_bfc_deallocate(void *allocator,                                      \
+					void *address) __asm__(prefix "13DeallocateRawEPv");  \
+	EXPORT void ns##_bfc_end(void *allocator) __asm__(prefix "D2Ev");                     \
+	EXPORT void ns##_bfc_end_whole(void *allocator) __asm__(prefix "D1Ev");               \
+	VS_HOT void *ns##_bfc_allocate(void *allocator, size_t alignment, size_t size,        \
+				       const struct attributes *attributes)                   \
+	{                                                                                     \
+		return allocate(&ns##_allocate, &ns##_size, allocator, alignment, size,       \
+				attributes, __builtin_frame_address(0));                      \
+	}                                                                                     \
+	VS_HOT void ns##_bfc_deallocate(void *allocator, void *address)                       \
+	{                                                                                     \
+		deallocate(&ns##_deallocate, allocator, address, __builtin_frame_address(0)); \
+	}                                                                                     \
+	void ns##_bfc_end(void *allocator)                                                    \
+	{                                                                                     \
+		end(&ns##_end, allocator, __builtin_frame_address(0));                        \
+	}                                                                                     \
+	/* Of an allocator that is no part of another object: the same. */                    \
+	void ns##_bfc_end_whole(void *allocator)                                              \
+	{                                                                                     \
+		end(&ns##_end, allocator, __builtin_frame_address(0));                        \
 	}
 
 #define tsl_SIZE_NAME        "_ZNK3tsl12BFCAllocator13AllocatedSizeEPKv"
@@ -281,7 +281,8 @@ static bool has_stacks(void)
 
 VS_HOT void TFE_Execute(void *op, void **results, int *nr_results, void *status)
 {
-	static struct vs_behind behind = {.library = "libtensorflow_cc.so", .name = "TFE_Execute"};
+	VS_HOT_DATA static struct vs_behind behind = {.library = "libtensorflow_cc.so",
+						      .name = "TFE_Execute"};
 	__typeof__(&TFE_Execute) real = (__typeof__(real))vs_behind_get(&behind);
 	struct vs_thread *self =
 		has_stacks() ? vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, __builtin_frame_address(0))

@@ -12,8 +12,8 @@
 #include "message.h"
 #include "python_object.h"
 
-struct vs_python vs_python;
-atomic_bool vs_python_is_ready;
+VS_HOT_DATA struct vs_python vs_python;
+VS_HOT_DATA atomic_bool vs_python_is_ready;
 
 enum state {
 	STATE_NONE,      /* not found yet */

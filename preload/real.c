@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "hot.h"
+
 #define DRIVER_SONAME "libcuda.so.1"
 
 /* A driver that is closed and opened again is another one; who does that more often than this gets
@@ -14,7 +16,7 @@
 static struct vs_real drivers[MAX_DRIVERS];
 static _Atomic unsigned nr_drivers;
 /* Stored (release) once all of it is filled in. */
-static const struct vs_real *_Atomic current;
+VS_HOT_DATA static const struct vs_real *_Atomic current;
 
 struct slot {
 	const char *name;

@@ -35,7 +35,7 @@
 
 static struct vs_handles contexts;
 static _Atomic uint32_t last_context;
-static _Atomic uint64_t nr_forgotten_contexts;
+VS_HOT_DATA static _Atomic uint64_t nr_forgotten_contexts;
 
 /* Recording that knows the device. */
 static _Atomic uint32_t device_defined_in[NR_DEVICES];
@@ -795,13 +795,38 @@ VS_HOT void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_
 	finish_event(state, event);
 }
 
-VS_HOT void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uint64_t run)
+VS_HOT void vs_recorder_add_asked_block(struct vs_thread *self, uint32_t pool, uint64_t address,
+					uint64_t size, uint64_t asked_size, uint64_t run)
 {
-	struct vs_block_asked event = {.size = size, .run = run};
+	struct vs_thread_state *state = (struct vs_thread_state *)self;
+	const uint32_t block_size = padded(sizeof(struct vs_block_alloc));
+	const uint32_t both_size = block_size + padded(sizeof(struct vs_block_asked));
+	struct vs_live_record *record;
+	struct vs_block_alloc *event;
 
-	self->nr_events++;
-	if (enter(self))
-		write_event(self, VS_RECORD_BLOCK_ASKED, &event, sizeof(event));
+	self->nr_events += 2;
+	if (!enter_for(self, 2))
+		return;
+	use_pool(self, pool);
+	event = begin_with_stack(state, VS_RECORD_BLOCK_ALLOC, both_size - VS_LIVE_RECORD_HEAD);
+	if (__builtin_expect(!event, 0)) {
+		vs_live_log_add_lost(state->ring.log, 1); /* finish() counts the other one */
+		finish(state, false);
+		return;
+	}
+	*event = (struct vs_block_alloc){
+		.pool = pool,
+		.address = address,
+		.size = size,
+		.stack = self->stack,
+	};
+	record = vs_ring_split((struct vs_live_record *)(void *)event - 1, block_size);
+	record->type = VS_RECORD_BLOCK_ASKED;
+	record->flags = 0;
+	*(struct vs_block_asked *)(record + 1) =
+		(struct vs_block_asked){.size = asked_size, .run = run};
+	vs_ring_end_all(&state->ring, both_size, 2);
+	finish(state, true);
 }
 
 VS_HOT void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address)

@@ -88,9 +88,9 @@ uint32_t vs_recorder_create_pool(struct vs_thread *self, enum vs_pool_owner owne
 				 uint32_t device, uint64_t limit_size);
 void vs_recorder_end_pool(struct vs_thread *self, uint32_t pool);
 void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_t address, uint64_t size);
-/* What the block just before, on this thread, was asked for: bytes, and the run of a function (0:
- * none). */
-void vs_recorder_explain_block(struct vs_thread *self, uint64_t size, uint64_t run);
+/* The same, with what it was asked for: bytes, and the run of a function (0: none). */
+void vs_recorder_add_asked_block(struct vs_thread *self, uint32_t pool, uint64_t address,
+				 uint64_t size, uint64_t asked_size, uint64_t run);
 void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address);
 void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size);
 

@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool vs_ring_needs_fence = true;
+#include "hot.h"
+
+VS_HOT_DATA bool vs_ring_needs_fence = true;
 
 void vs_ring_init(void)
 {

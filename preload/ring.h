@@ -99,16 +99,34 @@ static inline void vs_ring_cancel(struct vs_ring *ring)
 	vs_ring_clear_mark(ring);
 }
 
-static inline void vs_ring_end(struct vs_ring *ring, const struct vs_live_record *record)
+/* Makes two of it, of the same instant; the first one has so many bytes. Returns the second one. */
+static inline struct vs_live_record *vs_ring_split(struct vs_live_record *record, uint32_t size)
 {
-	uint32_t end = ring->end + record->size;
+	struct vs_live_record *second = (struct vs_live_record *)(void *)((char *)record + size);
+
+	second->size = (uint16_t)(record->size - size);
+	second->zero = 0;
+	second->ticks = record->ticks;
+	record->size = (uint16_t)size;
+	return second;
+}
+
+/* All that was begun: so many records of `size` bytes in all. */
+static inline void vs_ring_end_all(struct vs_ring *ring, uint32_t size, unsigned nr_records)
+{
+	uint32_t end = ring->end + size;
 
 	/* A jump from here on is put right by what is published. */
 	atomic_store_explicit(&ring->chunk->end, end, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst);
 	ring->end = end;
-	ring->sequence++;
+	ring->sequence += nr_records;
 	vs_ring_clear_mark(ring);
+}
+
+static inline void vs_ring_end(struct vs_ring *ring, const struct vs_live_record *record)
+{
+	vs_ring_end_all(ring, record->size, 1);
 }
 
 /* Puts right what a jump out of the recorder left behind. */

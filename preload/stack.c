@@ -279,9 +279,9 @@ void vs_stack_expect(const void *frame)
 		vs_unwind_expect(&self->scratch->unwind, frame);
 }
 
-void vs_stack_keep(struct vs_thread_state *self)
+void vs_stack_keep(struct vs_thread_state *self, const struct vs_unwind_path *path)
 {
-	vs_unwind_keep(&self->scratch->unwind, self->base.frame);
+	vs_unwind_keep(&self->scratch->unwind, self->base.frame, path);
 }
 
 void vs_stack_begin_in_child(void)

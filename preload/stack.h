@@ -34,10 +34,11 @@ bool vs_stack_learn(struct vs_thread_state *self);
 
 /*
  * What vs_stack_recall() will need is fetched into the cache meanwhile. frame: of the hook, whose
- * outermost it is. Keep: it was just recalled, and is to be fetched next time. The own thread.
+ * outermost it is. Keep: it was just recalled as this path, and is to be fetched next time. The own
+ * thread.
  */
 void vs_stack_expect(const void *frame);
-void vs_stack_keep(struct vs_thread_state *self);
+void vs_stack_keep(struct vs_thread_state *self, const struct vs_unwind_path *path);
 
 /*
  * The child of a fork: another thread of the parent may have held libunwind's lock, which then

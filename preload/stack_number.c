@@ -303,7 +303,7 @@ static inline __attribute__((always_inline)) bool recall(struct vs_thread_state 
 		return false;
 	if (label) {
 		/* Operations of a framework lie between two of these. */
-		vs_stack_keep(self);
+		vs_stack_keep(self, path);
 		path->a = (path->a ^ label) * UINT64_C(0xd6e8feb86659fd93);
 		path->b = (path->b ^ label << 7) * UINT64_C(0x9e3779b97f4a7c15);
 	}

@@ -2,11 +2,12 @@
 
 #include <stdatomic.h>
 
+#include "hot.h"
 #include "intern.h"
 
 static struct vs_intern table;
 static _Atomic uint32_t last_number;
-static _Atomic uint32_t epoch;
+VS_HOT_DATA static _Atomic uint32_t epoch;
 static _Atomic uint64_t nr_overflows;
 
 int vs_stack_table_init(void)

@@ -59,7 +59,7 @@ VS_HOT static uint32_t get_number(struct vs_text_memo *memo, const char *text, s
 
 VS_HOT uint64_t vs_tensorflow_op_get(struct vs_thread *self, uint64_t *run)
 {
-	static struct vs_behind behind = {
+	VS_HOT_DATA static struct vs_behind behind = {
 		.library = "libtensorflow_framework.so",
 		.name = "_ZN3tsl8profiler27ScopedMemoryDebugAnnotation27ThreadMemoryDebugAnnotationEv"};
 	const void *(*get)(void) = (const void *(*)(void))vs_behind_get(&behind);

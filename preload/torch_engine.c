@@ -2,12 +2,14 @@
 
 #include <stdatomic.h>
 
+#include "hot.h"
+
 struct range {
 	_Atomic uintptr_t start;
 	_Atomic uintptr_t size;
 };
 
-static struct range call_range;
+VS_HOT_DATA static struct range call_range;
 static struct range worker_range;
 
 static void set_range(struct range *range, uintptr_t start, uintptr_t size)

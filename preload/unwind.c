@@ -368,9 +368,10 @@ void vs_unwind_expect(struct vs_unwind_thread *self, const void *frame)
 	vs_unwind_memo_expect(&self->memo, &from);
 }
 
-void vs_unwind_keep(struct vs_unwind_thread *self, const void *frame)
+void vs_unwind_keep(struct vs_unwind_thread *self, const void *frame,
+		    const struct vs_unwind_path *path)
 {
 	struct vs_unwind_state from = get_beginning(frame);
 
-	vs_unwind_memo_keep_trail(&self->memo, &from);
+	vs_unwind_memo_keep_trail(&self->memo, &from, (uint32_t)path->a);
 }

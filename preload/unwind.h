@@ -25,8 +25,8 @@ struct vs_unwind_guide {
 
 /* What a thread keeps between two walks. All zero at first; only its own thread touches it. */
 struct vs_unwind_thread {
-	struct vs_unwind_own_stack own;
 	struct vs_unwind_guide guide;
+	struct vs_unwind_own_stack own; /* next to the first of the memo: both are always needed */
 	struct vs_unwind_memo memo;
 };
 
@@ -79,9 +79,10 @@ bool vs_unwind_learn(struct vs_unwind_thread *self, const void *frame, uint32_t 
 /*
  * For hooks between two calls of which a program does so much that nothing of ours is in the cache
  * any more. Expect: what vs_unwind_recall() of this frame is likely to need is fetched meanwhile.
- * Keep: it has just been recalled, and will be expected. As a walk otherwise.
+ * Keep: it has just been recalled as this path, and will be expected. As a walk otherwise.
  */
 void vs_unwind_expect(struct vs_unwind_thread *self, const void *frame);
-void vs_unwind_keep(struct vs_unwind_thread *self, const void *frame);
+void vs_unwind_keep(struct vs_unwind_thread *self, const void *frame,
+		    const struct vs_unwind_path *path);
 
 #endif

@@ -265,12 +265,16 @@ VS_HOT void vs_unwind_memo_expect(const struct vs_unwind_memo *memo,
 }
 
 VS_HOT void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo,
-				      const struct vs_unwind_state *from)
+				      const struct vs_unwind_state *from, uint32_t path)
 {
-	uint16_t *runs = memo->trails[get_trail(from)].runs;
+	struct vs_unwind_memo_trail *trail = &memo->trails[get_trail(from)];
+	uint16_t *runs = trail->runs;
 	uint16_t number = *vs_unwind_memo_get_start(memo, from);
 	unsigned nr = 0;
 
+	if (trail->path == path)
+		return;
+	trail->path = path;
 	/* Whatever it finds is the number of a run: at worst it is of no use. */
 	while (nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS) {
 		runs[nr++] = number + 1;

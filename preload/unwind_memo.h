@@ -75,26 +75,27 @@ _Static_assert(VS_UNWIND_MEMO_NR_WAYS == 4, "a set has one word of tags");
 _Static_assert(VS_UNWIND_MEMO_NR_RUNS <= UINT16_MAX, "the number of a run has 16 bits");
 
 /*
- * The runs of a walk, each its number plus one; 0 behind the last. Who comes by so rarely that the
- * runs have left the cache fetches all of them at once: each says where the next one is, and to
- * wait for one after the other takes longer than all the rest.
+ * The runs of a walk, each its number plus one; 0 behind the last; and a part of its path. Who
+ * comes by so rarely that the runs have left the cache fetches all of them at once: each says where
+ * the next one is, and to wait for one after the other takes longer than all the rest.
  */
 #define VS_UNWIND_MEMO_TRAIL_BITS    8
-#define VS_UNWIND_MEMO_TRAIL_NR_RUNS 32
+#define VS_UNWIND_MEMO_TRAIL_NR_RUNS 30
 
 struct vs_unwind_memo_trail {
-	_Alignas(64) uint16_t runs[VS_UNWIND_MEMO_TRAIL_NR_RUNS];
+	_Alignas(64) uint32_t path;
+	uint16_t runs[VS_UNWIND_MEMO_TRAIL_NR_RUNS];
 };
 
 /* All zero at first: pages that are not used are not touched. */
 struct vs_unwind_memo {
+	uint32_t nr_plain; /* walks to be made without it */
+	uint32_t next_way; /* where in its set the next run goes */
+	uint64_t debt;
+	uint64_t paid_until; /* number of the event */
 	/* Of each set, what its four runs begin with, hashed: 16 bits each; 0: none. */
 	uint64_t tags[1u << VS_UNWIND_MEMO_SET_BITS];
 	struct vs_unwind_memo_run runs[VS_UNWIND_MEMO_NR_RUNS];
-	uint32_t next_way; /* where in its set the next run goes */
-	uint32_t nr_plain; /* walks to be made without it */
-	uint64_t debt;
-	uint64_t paid_until; /* number of the event */
 	/* Number of the run that a walk began with last time, by a few bits of its beginning. */
 	uint16_t starts[1u << VS_UNWIND_MEMO_START_BITS];
 	/* Of walks that were asked to be kept, in the same way. */
@@ -183,8 +184,10 @@ bool vs_unwind_memo_spend(struct vs_unwind_memo *memo, uint64_t nr_events);
 /* Has the runs fetched that a walk from here met when its trail was kept. */
 void vs_unwind_memo_expect(const struct vs_unwind_memo *memo, const struct vs_unwind_state *from);
 
-/* Keeps the trail of a walk from here, all of which has just been recalled. */
-void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo, const struct vs_unwind_state *from);
+/* Keeps the trail of a walk from here, all of which has just been recalled. path: a part of what it
+ * was recalled as. */
+void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo, const struct vs_unwind_state *from,
+			       uint32_t path);
 
 VS_UNWIND_UNWATCHED static inline uint64_t vs_unwind_memo_load(uintptr_t sp, uint16_t slot)
 {

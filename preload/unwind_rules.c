@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "hot.h"
 #include "unwind_arch.h"
 #include "unwind_memory.h"
 #include "unwind_object.h"
@@ -10,7 +11,7 @@
 _Alignas(64) struct vs_unwind_rules_set vs_unwind_rules_sets[1u << VS_UNWIND_RULES_SET_BITS];
 
 /* Not 0: an empty entry must not fit address 0. */
-_Atomic uint64_t vs_unwind_rules_seal = VS_UNWIND_RULES_MIX;
+VS_HOT_DATA _Atomic uint64_t vs_unwind_rules_seal = VS_UNWIND_RULES_MIX;
 
 void vs_unwind_rules_init(bool has_finder)
 {

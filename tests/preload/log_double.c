@@ -451,9 +451,10 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 }
 
 /* Every stack is new to it. */
-void vs_stack_keep(struct vs_thread_state *self)
+void vs_stack_keep(struct vs_thread_state *self, const struct vs_unwind_path *path)
 {
 	(void)self;
+	(void)path;
 }
 
 bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)

@@ -358,6 +358,29 @@ static void test_blocks_are_recorded_with_pool_and_stack(void **state)
 	assert_int_equal(self->nr_events, 3);
 }
 
+static void test_a_block_and_what_it_was_asked_for_are_two_records_in_a_row(void **state)
+{
+	struct vs_thread *self = *state;
+	uint32_t pool = vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, "bfc", 0, 0);
+	const struct vs_record *record;
+
+	SAY(vs_recorder_add_asked_block(self, pool, 0x2000, 512, 400, 7));
+	SAY(vs_recorder_free_block(self, pool, 0x2000));
+	SAY(vs_recorder_add_asked_block(self, pool, 0x3000, 256, 256, 8));
+	assert_int_equal(log_double_count(VS_RECORD_BLOCK_ALLOC), 2);
+	assert_int_equal(log_double_count(VS_RECORD_BLOCK_ASKED), 2);
+	record = log_double_get(VS_RECORD_BLOCK_ALLOC, 0);
+	assert_int_equal(record->block_alloc.pool, pool);
+	assert_int_equal(record->block_alloc.address, 0x2000);
+	assert_int_equal(record->block_alloc.size, 512);
+	assert_int_equal(record->block_alloc.stack, log_double_get(VS_RECORD_STACK, 0)->stack.id);
+	record = log_double_get(VS_RECORD_BLOCK_ASKED, 0);
+	assert_int_equal(record->block_asked.size, 400);
+	assert_int_equal(record->block_asked.run, 7);
+	assert_int_equal(log_double_get(VS_RECORD_BLOCK_ASKED, 1)->block_asked.run, 8);
+	assert_int_equal(self->nr_events, 5);
+}
+
 static void test_words_about_a_failure_are_a_name_of_any_length(void **state)
 {
 	struct vs_thread *self = *state;
@@ -609,6 +632,7 @@ int main(void)
 		TEST(test_a_driver_pool_that_ended_is_another_one_when_it_comes_back),
 		TEST(test_a_pool_of_the_program_is_defined_when_it_is_made),
 		TEST(test_blocks_are_recorded_with_pool_and_stack),
+		TEST(test_a_block_and_what_it_was_asked_for_are_two_records_in_a_row),
 		TEST(test_words_about_a_failure_are_a_name_of_any_length),
 		TEST(test_a_pool_that_has_no_number_ends_silently),
 		TEST(test_phases_steps_and_marks_are_recorded_in_order),

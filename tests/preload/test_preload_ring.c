@@ -104,6 +104,28 @@ static void test_a_record_that_is_not_to_be_leaves_nothing(void **state)
 	assert_int_equal(ring.sequence, 1);
 }
 
+static void test_two_records_of_one_instant_are_published_at_once(void **state)
+{
+	struct vs_live_record *first = vs_ring_begin(&ring, 2 * SIZE), *second;
+
+	(void)state;
+	second = vs_ring_split(first, SIZE - 8);
+	assert_ptr_equal(second, (char *)first + SIZE - 8);
+	assert_int_equal(first->size, SIZE - 8);
+	assert_int_equal(second->size, SIZE + 8);
+	assert_int_equal(second->ticks, first->ticks);
+	assert_int_equal(ring.chunk->end, VS_LIVE_CHUNK_HEAD);
+	assert_int_equal(ring.slot->mark & 1, 1);
+	vs_ring_end_all(&ring, 2 * SIZE, 2);
+	assert_int_equal(ring.chunk->end, VS_LIVE_CHUNK_HEAD + 2 * SIZE);
+	assert_int_equal(ring.sequence, 2);
+	assert_int_equal(ring.slot->mark & 1, 0);
+	/* A jump behind it finds both. */
+	ring.sequence = 0;
+	vs_ring_give_up(&ring);
+	assert_int_equal(ring.sequence, 2);
+}
+
 static void test_a_full_chunk_is_followed_by_another(void **state)
 {
 	struct vs_live_chunk *first = ring.chunk;
@@ -229,6 +251,7 @@ int main(void)
 		TEST(test_a_new_ring_is_where_the_drain_looks),
 		TEST(test_a_record_is_marked_before_and_published_after),
 		TEST(test_a_record_that_is_not_to_be_leaves_nothing),
+		TEST(test_two_records_of_one_instant_are_published_at_once),
 		TEST(test_a_full_chunk_is_followed_by_another),
 		TEST(test_without_a_chunk_nothing_is_written_and_all_stays_as_it_was),
 		TEST(test_a_ring_that_cannot_be_had_leaves_no_slot_taken),

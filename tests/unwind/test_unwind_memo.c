@@ -476,7 +476,7 @@ static void test_a_trail_is_the_runs_of_the_walk_that_was_recalled(void **state)
 	vs_unwind_memo_expect(memo, &start); /* of nothing yet: does no harm */
 	nr_runs = learn_all();
 	*vs_unwind_memo_get_start(memo, &start) = (uint16_t)(find(&start) - memo->runs);
-	vs_unwind_memo_keep_trail(memo, &start);
+	vs_unwind_memo_keep_trail(memo, &start, 77);
 	vs_unwind_memo_expect(memo, &start);
 	for (unsigned i = 0; i < 1u << VS_UNWIND_MEMO_TRAIL_BITS; i++)
 		if (memo->trails[i].runs[0])
@@ -489,6 +489,12 @@ static void test_a_trail_is_the_runs_of_the_walk_that_was_recalled(void **state)
 	}
 	assert_true(nr > 3);
 	assert_int_equal(nr, nr_runs);
+	/* Another stack from the same place takes its place; the same one does not. */
+	*vs_unwind_memo_get_start(memo, &start) = trail[nr - 1] - 1;
+	vs_unwind_memo_keep_trail(memo, &start, 77);
+	assert_true(trail[1] != 0);
+	vs_unwind_memo_keep_trail(memo, &start, 78);
+	assert_int_equal(trail[1], 0);
 }
 
 /* Many more beginnings than there are runs. */
