@@ -2,6 +2,7 @@
 #define VS_CALL_MEMO_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@
  * It forgets what it has no room for. Only its own thread touches it, inside the recorder; one that
  * jumps away in the middle leaves an entry that is not found.
  */
-#define VS_CALL_MEMO_BITS       9
+#define VS_CALL_MEMO_NR_ENTRIES 512u
+#define VS_CALL_MEMO_SLOT_BITS  10
 #define VS_CALL_MEMO_MAX_FRAMES 64u
 
 struct vs_call_memo_entry {
@@ -29,14 +31,30 @@ struct vs_call_memo_entry {
 
 /* All zero at first: pages that are not used are not touched. */
 struct vs_call_memo {
-	uint32_t last; /* that was looked for */
-	struct vs_call_memo_entry entries[1u << VS_CALL_MEMO_BITS];
+	uint32_t last; /* that was looked for and found */
+	uint32_t nr_entries;
+	/* By hash: the number of an entry plus one; if it is another one's, the slots behind it. */
+	uint16_t slots[1u << VS_CALL_MEMO_SLOT_BITS];
+	/* As they came: calls come in the same order again, and are next to each other. */
+	struct vs_call_memo_entry entries[VS_CALL_MEMO_NR_ENTRIES];
 };
 
-static inline struct vs_call_memo_entry *vs_call_memo_place(struct vs_call_memo *memo,
-							    const struct vs_unwind_path *path)
+static inline bool vs_call_memo_is(const struct vs_call_memo_entry *entry,
+				   const struct vs_unwind_path *path, uint32_t era)
 {
-	return &memo->entries[path->a >> (64 - VS_CALL_MEMO_BITS)];
+	return entry->path.a == path->a && entry->path.b == path->b && entry->era == era;
+}
+
+/* The slot of the path, or the one where it would be. */
+static inline uint16_t *vs_call_memo_get_slot(struct vs_call_memo *memo,
+					      const struct vs_unwind_path *path, uint32_t era)
+{
+	uint64_t at = path->a >> (64 - VS_CALL_MEMO_SLOT_BITS);
+
+	/* There are more slots than entries. */
+	while (memo->slots[at] && !vs_call_memo_is(&memo->entries[memo->slots[at] - 1], path, era))
+		at = (at + 1) % (1u << VS_CALL_MEMO_SLOT_BITS);
+	return &memo->slots[at];
 }
 
 /* What was added under this path in this era (not 0), or NULL. Valid until the next add. */
@@ -44,17 +62,22 @@ static inline const struct vs_call_memo_entry *vs_call_memo_find(struct vs_call_
 								 const struct vs_unwind_path *path,
 								 uint32_t era)
 {
-	struct vs_call_memo_entry *entry = vs_call_memo_place(memo, path);
+	struct vs_call_memo_entry *last = &memo->entries[memo->last];
 	const char *next;
 
-	/* Calls come in the same order again, and so far apart that the cache has none of them. */
-	memo->entries[memo->last].next = (uint32_t)(entry - memo->entries);
-	memo->last = (uint32_t)(entry - memo->entries);
-	next = (const char *)&memo->entries[entry->next];
+	if (__builtin_expect(!vs_call_memo_is(&memo->entries[last->next], path, era), 0)) {
+		uint16_t number = *vs_call_memo_get_slot(memo, path, era);
+
+		if (!number)
+			return NULL;
+		last->next = number - 1u;
+	}
+	memo->last = last->next;
+	/* They come so far apart that the cache has none of them. */
+	next = (const char *)&memo->entries[memo->entries[memo->last].next];
 	for (unsigned i = 0; i < 3; i++)
 		__builtin_prefetch(next + 64 * i);
-	return entry->path.a == path->a && entry->path.b == path->b && entry->era == era ? entry
-											 : NULL;
+	return &memo->entries[memo->last];
 }
 
 /* More than VS_CALL_MEMO_MAX_FRAMES are not kept. */
@@ -62,10 +85,16 @@ static inline void vs_call_memo_add(struct vs_call_memo *memo, const struct vs_u
 				    uint32_t era, const uint64_t *frames, uint32_t nr_frames,
 				    uint64_t hash)
 {
-	struct vs_call_memo_entry *entry = vs_call_memo_place(memo, path);
+	struct vs_call_memo_entry *entry;
 
 	if (nr_frames > VS_CALL_MEMO_MAX_FRAMES)
 		return;
+	if (memo->nr_entries == VS_CALL_MEMO_NR_ENTRIES) {
+		/* To begin anew is seldom. */
+		memset(memo->slots, 0, sizeof(memo->slots));
+		memo->nr_entries = 0;
+	}
+	entry = &memo->entries[memo->nr_entries++];
 	entry->era = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	entry->path = *path;
@@ -74,6 +103,7 @@ static inline void vs_call_memo_add(struct vs_call_memo *memo, const struct vs_u
 	memcpy(entry->frames, frames, nr_frames * sizeof(*frames));
 	atomic_signal_fence(memory_order_seq_cst);
 	entry->era = era;
+	*vs_call_memo_get_slot(memo, path, era) = (uint16_t)(entry - memo->entries + 1);
 }
 
 #endif

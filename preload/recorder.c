@@ -46,7 +46,18 @@ static _Atomic uint64_t nr_told;
 /* Lost before there was a log that counts them. */
 static _Atomic uint64_t nr_lost_early;
 
+/* Some were, of this recording: the log's own count is far away. */
+VS_HOT_DATA static atomic_bool is_any_lost;
+
 /* ---- Into the log ---------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void lose(struct vs_live_log *log, uint64_t nr_events)
+{
+	if (!nr_events)
+		return;
+	vs_live_log_add_lost(log, nr_events);
+	atomic_store_explicit(&is_any_lost, true, memory_order_relaxed);
+}
 
 static uint32_t padded(uint32_t size)
 {
@@ -201,7 +212,7 @@ static void put_past(struct vs_thread_state *self, enum vs_record_type type, con
 	struct vs_live_record *record = begin_record(self, padded(size));
 
 	if (!record) {
-		vs_live_log_add_lost(self->ring.log, 1);
+		lose(self->ring.log, 1);
 		return;
 	}
 	record->type = (uint8_t)type;
@@ -300,14 +311,13 @@ static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self,
 		return false;
 	if (self->defined_in == vs_lifecycle_recording())
 		return true;
-	vs_live_log_add_lost(log,
-			     atomic_exchange_explicit(&nr_lost_early, 0, memory_order_relaxed));
+	lose(log, atomic_exchange_explicit(&nr_lost_early, 0, memory_order_relaxed));
 	vs_ring_forget(&self->ring);
 	if (vs_thread_prepare(self) && begin_ring(self, log)) {
 		define_facts(self);
 		return true;
 	}
-	vs_live_log_add_lost(log, nr_events);
+	lose(log, nr_events);
 	vs_drain_wake();
 	return false;
 }
@@ -334,7 +344,7 @@ static inline __attribute__((always_inline)) bool enter_for(struct vs_thread *th
 		leave(self);
 		return false;
 	}
-	if (__builtin_expect(vs_live_log_get_lost(self->ring.log) != 0, 0))
+	if (__builtin_expect(atomic_load_explicit(&is_any_lost, memory_order_relaxed), 0))
 		tell_lost(self);
 	return true;
 }
@@ -354,7 +364,7 @@ VS_HOT static __attribute__((noinline)) bool enter(struct vs_thread *thread)
 static __attribute__((noinline)) void finish_otherwise(struct vs_thread_state *self, bool is_kept)
 {
 	if (!is_kept)
-		vs_live_log_add_lost(self->ring.log, 1);
+		lose(self->ring.log, 1);
 	if (!is_kept || (self->ring.has_moved && vs_ring_is_log_filling(&self->ring)))
 		vs_drain_wake();
 	self->ring.has_moved = false;
@@ -810,7 +820,7 @@ VS_HOT void vs_recorder_add_asked_block(struct vs_thread *self, uint32_t pool, u
 	use_pool(self, pool);
 	event = begin_with_stack(state, VS_RECORD_BLOCK_ALLOC, both_size - VS_LIVE_RECORD_HEAD);
 	if (__builtin_expect(!event, 0)) {
-		vs_live_log_add_lost(state->ring.log, 1); /* finish() counts the other one */
+		lose(state->ring.log, 1); /* finish() counts the other one */
 		finish(state, false);
 		return;
 	}
@@ -1041,6 +1051,7 @@ void vs_recorder_clear(void)
 	vs_delegation_clear();
 	vs_modules_clear();
 	vs_ranges_clear();
+	atomic_store_explicit(&is_any_lost, false, memory_order_relaxed);
 	atomic_store_explicit(&nr_told, 0, memory_order_relaxed);
 	atomic_store_explicit(&nr_lost_early, 0, memory_order_relaxed);
 }
@@ -1050,7 +1061,7 @@ void vs_recorder_lose_event(void)
 	struct vs_live_log *log = vs_lifecycle_peek_log();
 
 	if (log)
-		vs_live_log_add_lost(log, 1);
+		lose(log, 1);
 	else
 		atomic_fetch_add_explicit(&nr_lost_early, 1, memory_order_relaxed);
 }
@@ -1067,7 +1078,7 @@ void vs_recorder_check_modules(void)
 	while ((event.id = vs_modules_take_unloaded()) != VS_NO_ID) {
 		vs_stack_table_expire();
 		if (!put_event(self, VS_RECORD_MODULE_END, &event, sizeof(event)))
-			vs_live_log_add_lost(self->ring.log, 1);
+			lose(self->ring.log, 1);
 	}
 	leave(self);
 }

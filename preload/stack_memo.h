@@ -13,10 +13,13 @@
  * a stack had to be walked, its frames make up a path (vs_stack_memo_get_path): to find it here
  * costs one line of the cache, not those of the table that all threads share and of all its frames.
  *
- * It forgets what it has no room for. Only its own thread touches it, inside the recorder; one that
- * jumps away in the middle leaves an entry that is not found.
+ * It is small at first and grows when sets are full: what a thread has few of lies on few pages,
+ * and can be found quickly also by one that does so much between two events that nothing of ours is
+ * near. When it is large, it forgets what it has no room for. Only its own thread touches it,
+ * inside the recorder; one that jumps away in the middle leaves an entry that is not found.
  */
-#define VS_STACK_MEMO_SET_BITS 13
+#define VS_STACK_MEMO_MIN_BITS 6
+#define VS_STACK_MEMO_MAX_BITS 13
 #define VS_STACK_MEMO_NR_WAYS  4
 
 /* 96 bits of the path, mixed with the era in which the number means the stack. */
@@ -33,7 +36,9 @@ struct vs_stack_memo_set {
 
 /* All zero at first: pages that are not used are not touched. */
 struct vs_stack_memo {
-	struct vs_stack_memo_set sets[1u << VS_STACK_MEMO_SET_BITS];
+	uint32_t growth;    /* bits of the number of sets, less VS_STACK_MEMO_MIN_BITS */
+	uint32_t nr_pushed; /* out of full sets, since it has grown */
+	struct vs_stack_memo_set sets[1u << VS_STACK_MEMO_MAX_BITS];
 };
 
 #define VS_STACK_MEMO_MIX_1 UINT64_C(0x9e3779b97f4a7c15)
@@ -80,12 +85,6 @@ static inline void vs_stack_memo_get_path(const struct vs_stack *stack, struct v
 		  vs_stack_memo_fold(b ^ VS_STACK_MEMO_MIX_1, d ^ VS_STACK_MEMO_MIX_2);
 }
 
-static inline struct vs_stack_memo_entry *vs_stack_memo_ways(struct vs_stack_memo *memo,
-							     const struct vs_unwind_path *path)
-{
-	return memo->sets[path->a >> (64 - VS_STACK_MEMO_SET_BITS)].ways;
-}
-
 static inline struct vs_stack_memo_entry vs_stack_memo_make_entry(const struct vs_unwind_path *path,
 								  uint64_t era, uint32_t number)
 {
@@ -96,12 +95,17 @@ static inline struct vs_stack_memo_entry vs_stack_memo_make_entry(const struct v
 	};
 }
 
+static inline struct vs_stack_memo_entry *vs_stack_memo_ways(struct vs_stack_memo *memo, uint64_t a)
+{
+	return memo->sets[a >> (64 - VS_STACK_MEMO_MIN_BITS - memo->growth)].ways;
+}
+
 /* The number that was added under this path in this era, or VS_NO_ID. */
 static inline uint32_t vs_stack_memo_find(struct vs_stack_memo *memo,
 					  const struct vs_unwind_path *path, uint64_t era)
 {
-	const struct vs_stack_memo_entry *ways = vs_stack_memo_ways(memo, path);
 	const struct vs_stack_memo_entry wanted = vs_stack_memo_make_entry(path, era, VS_NO_ID);
+	const struct vs_stack_memo_entry *ways = vs_stack_memo_ways(memo, wanted.a);
 	uint32_t number = VS_NO_ID;
 
 	/* Which one it is cannot be foreseen, so nothing depends on it but the number. */
@@ -122,16 +126,54 @@ static inline void vs_stack_memo_put(struct vs_stack_memo_entry *entry,
 	entry->number = from->number;
 }
 
-/* The oldest of its set goes. It must not be there yet. */
+/* In front of the others; the last of them goes. */
+static inline void vs_stack_memo_push(struct vs_stack_memo_entry *ways,
+				      const struct vs_stack_memo_entry *entry)
+{
+	for (unsigned i = VS_STACK_MEMO_NR_WAYS - 1; i > 0; i--)
+		vs_stack_memo_put(&ways[i], &ways[i - 1]);
+	vs_stack_memo_put(&ways[0], entry);
+}
+
+/*
+ * Twice as many sets. The entries of each go to two that lie behind it, or to itself: from the last
+ * one on. A jump out of it costs what is not moved yet, and a wrong place is nobody's.
+ */
+static inline void vs_stack_memo_grow(struct vs_stack_memo *memo)
+{
+	uint32_t number = 1u << (VS_STACK_MEMO_MIN_BITS + memo->growth);
+
+	memo->growth++;
+	memo->nr_pushed = 0;
+	while (number-- > 0) {
+		const struct vs_stack_memo_set old = memo->sets[number];
+		const struct vs_stack_memo_entry none = {0};
+
+		for (unsigned i = 0; i < VS_STACK_MEMO_NR_WAYS; i++)
+			vs_stack_memo_put(&memo->sets[number].ways[i], &none);
+		for (unsigned i = VS_STACK_MEMO_NR_WAYS; i-- > 0;)
+			if (old.ways[i].number != VS_NO_ID)
+				vs_stack_memo_push(vs_stack_memo_ways(memo, old.ways[i].a),
+						   &old.ways[i]);
+	}
+}
+
+/* It must not be there yet. */
 static inline void vs_stack_memo_add(struct vs_stack_memo *memo, const struct vs_unwind_path *path,
 				     uint64_t era, uint32_t number)
 {
-	struct vs_stack_memo_entry *ways = vs_stack_memo_ways(memo, path);
 	const struct vs_stack_memo_entry entry = vs_stack_memo_make_entry(path, era, number);
+	struct vs_stack_memo_entry *ways = vs_stack_memo_ways(memo, entry.a);
+	uint32_t bits = VS_STACK_MEMO_MIN_BITS + memo->growth;
 
-	for (unsigned i = VS_STACK_MEMO_NR_WAYS - 1; i > 0; i--)
-		vs_stack_memo_put(&ways[i], &ways[i - 1]);
-	vs_stack_memo_put(&ways[0], &entry);
+	if (ways[VS_STACK_MEMO_NR_WAYS - 1].number != VS_NO_ID)
+		memo->nr_pushed++;
+	/* When one set in eight has pushed one out. */
+	if (bits < VS_STACK_MEMO_MAX_BITS && memo->nr_pushed > 1u << (bits - 3)) {
+		vs_stack_memo_grow(memo);
+		ways = vs_stack_memo_ways(memo, entry.a);
+	}
+	vs_stack_memo_push(ways, &entry);
 }
 
 #endif

@@ -140,25 +140,36 @@ static void fill(struct vs_unwind_memo_run *run, const struct vs_unwind_state *f
 	run->key = vs_unwind_memo_get_key(from->address);
 }
 
-/* In an empty place of its set, or in that of another one. */
+/* A place in the set: an empty one, or that of another run. */
+static unsigned choose_way(struct vs_unwind_memo *memo, const struct vs_unwind_memo_set *set)
+{
+	for (unsigned way = 0; way < VS_UNWIND_MEMO_NR_WAYS; way++)
+		if (!(set->tags >> 16 * way & 0xffff))
+			return way;
+	return memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
+}
+
 static struct vs_unwind_memo_run *add(struct vs_unwind_memo *memo,
 				      const struct vs_unwind_state *from,
 				      const struct stretch *stretch)
 {
 	uint64_t hash = vs_unwind_memo_hash(from);
-	unsigned set = vs_unwind_memo_get_set(hash), way = 0, shift;
-	struct vs_unwind_memo_run *run;
+	struct vs_unwind_memo_set *set = &memo->sets[vs_unwind_memo_get_set(hash)];
+	unsigned way, shift;
 
-	while (way < VS_UNWIND_MEMO_NR_WAYS && (memo->tags[set] >> 16 * way & 0xffff))
-		way++;
-	if (way == VS_UNWIND_MEMO_NR_WAYS)
-		way = memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
-	run = &memo->runs[set * VS_UNWIND_MEMO_NR_WAYS + way];
-	fill(run, from, stretch, stretch->nr_steps, stretch->ends);
+	if (memo->nr_runs == VS_UNWIND_MEMO_NR_RUNS) {
+		/* To begin anew is seldom, and what is needed is learned again. */
+		memset(memo->sets, 0, sizeof(memo->sets));
+		memo->nr_runs = 0;
+	}
+	way = choose_way(memo, set);
 	shift = 16 * way;
-	memo->tags[set] = (memo->tags[set] & ~(UINT64_C(0xffff) << shift)) |
-			  vs_unwind_memo_get_tag(hash) << shift;
-	return run;
+	if (!(set->tags >> shift & 0xffff))
+		set->runs[way] = (uint16_t)memo->nr_runs++;
+	fill(&memo->runs[set->runs[way]], from, stretch, stretch->nr_steps, stretch->ends);
+	set->tags = (set->tags & ~(UINT64_C(0xffff) << shift)) | vs_unwind_memo_get_tag(hash)
+									 << shift;
+	return &memo->runs[set->runs[way]];
 }
 
 /* In the order in which a walk reads them. */
@@ -260,8 +271,9 @@ VS_HOT void vs_unwind_memo_expect(const struct vs_unwind_memo *memo,
 {
 	const uint16_t *runs = memo->trails[get_trail(from)].runs;
 
-	for (unsigned i = 0; i < VS_UNWIND_MEMO_TRAIL_NR_RUNS && runs[i]; i++)
-		__builtin_prefetch(&memo->runs[runs[i] - 1]);
+	/* All of them, whether there is one or not: a branch would wait for the trail. */
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_TRAIL_NR_RUNS; i++)
+		__builtin_prefetch(&memo->runs[runs[i]]);
 }
 
 VS_HOT void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo,
@@ -277,11 +289,8 @@ VS_HOT void vs_unwind_memo_keep_trail(struct vs_unwind_memo *memo,
 	trail->path = path;
 	/* Whatever it finds is the number of a run: at worst it is of no use. */
 	while (nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS) {
-		runs[nr++] = number + 1;
-		if (memo->runs[number].flags & VS_UNWIND_MEMO_IS_LAST)
-			break;
-		number = memo->runs[number].next;
+		runs[nr++] = number;
+		if (!(memo->runs[number].flags & VS_UNWIND_MEMO_IS_LAST))
+			number = memo->runs[number].next;
 	}
-	if (nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS)
-		runs[nr] = 0;
 }

@@ -80,11 +80,17 @@ _Static_assert(VS_UNWIND_MEMO_NR_RUNS <= UINT16_MAX, "the number of a run has 16
  * the next one is, and to wait for one after the other takes longer than all the rest.
  */
 #define VS_UNWIND_MEMO_TRAIL_BITS    8
-#define VS_UNWIND_MEMO_TRAIL_NR_RUNS 30
+#define VS_UNWIND_MEMO_TRAIL_NR_RUNS 14
 
 struct vs_unwind_memo_trail {
-	_Alignas(64) uint32_t path;
+	_Alignas(32) uint32_t path;
 	uint16_t runs[VS_UNWIND_MEMO_TRAIL_NR_RUNS];
+};
+
+/* tags: 16 more bits of the hash for each way, which are 0 where there is none. */
+struct vs_unwind_memo_set {
+	uint64_t tags;
+	uint16_t runs[VS_UNWIND_MEMO_NR_WAYS];
 };
 
 /* All zero at first: pages that are not used are not touched. */
@@ -93,8 +99,10 @@ struct vs_unwind_memo {
 	uint32_t next_way; /* where in its set the next run goes */
 	uint64_t debt;
 	uint64_t paid_until; /* number of the event */
-	/* Of each set, what its four runs begin with, hashed: 16 bits each; 0: none. */
-	uint64_t tags[1u << VS_UNWIND_MEMO_SET_BITS];
+	uint32_t nr_runs;
+	/* By hash of what a run begins with. */
+	struct vs_unwind_memo_set sets[1u << VS_UNWIND_MEMO_SET_BITS];
+	/* In the order in which they were learned: those of a stack are next to each other. */
 	struct vs_unwind_memo_run runs[VS_UNWIND_MEMO_NR_RUNS];
 	/* Number of the run that a walk began with last time, by a few bits of its beginning. */
 	uint16_t starts[1u << VS_UNWIND_MEMO_START_BITS];
@@ -149,14 +157,14 @@ static inline struct vs_unwind_memo_run *vs_unwind_memo_find(struct vs_unwind_me
 {
 	const uint64_t ones = UINT64_C(0x0001000100010001);
 	uint64_t hash = vs_unwind_memo_hash(from);
-	unsigned set = vs_unwind_memo_get_set(hash);
-	uint64_t differ = memo->tags[set] ^ vs_unwind_memo_get_tag(hash) * ones;
+	const struct vs_unwind_memo_set *set = &memo->sets[vs_unwind_memo_get_set(hash)];
+	uint64_t differ = set->tags ^ vs_unwind_memo_get_tag(hash) * ones;
 	/* The highest bit of all 16 that are 0, and maybe of some above them. */
 	uint64_t found = (differ - ones) & ~differ & ones << 15;
 
 	for (; found; found &= found - 1) {
-		struct vs_unwind_memo_run *run = &memo->runs[set * VS_UNWIND_MEMO_NR_WAYS +
-							     (unsigned)__builtin_ctzll(found) / 16];
+		struct vs_unwind_memo_run *run =
+			&memo->runs[set->runs[(unsigned)__builtin_ctzll(found) / 16]];
 
 		if (__builtin_expect(vs_unwind_memo_is_at(run, key, from), 1))
 			return run;

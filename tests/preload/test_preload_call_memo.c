@@ -60,15 +60,46 @@ static void test_half_a_path_or_another_era_is_not_it(void **state)
 	assert_non_null(vs_call_memo_find(memo, &path, 1));
 }
 
-static void test_the_newer_one_takes_the_place(void **state)
+static void test_paths_of_the_same_place_do_not_push_one_another_out(void **state)
 {
-	struct vs_unwind_path path = make_path(1, 2), other = make_path(3, 4);
+	(void)state;
+	for (uint32_t i = 0; i < VS_CALL_MEMO_NR_ENTRIES; i++) {
+		struct vs_unwind_path path = make_path(i, i);
+
+		vs_call_memo_add(memo, &path, 1, frames + i % 50, 3, i);
+	}
+	/* In their order, and in another one. */
+	for (uint32_t i = 0; i < 3 * VS_CALL_MEMO_NR_ENTRIES; i++) {
+		uint32_t number = (i < 1000 ? i : i * 7) % VS_CALL_MEMO_NR_ENTRIES;
+		struct vs_unwind_path path = make_path(number, number);
+		const struct vs_call_memo_entry *found = vs_call_memo_find(memo, &path, 1);
+
+		assert_non_null(found);
+		assert_int_equal(found->hash, number);
+		assert_int_equal(found->frames[0], frames[number % 50]);
+	}
+}
+
+static void test_when_it_is_full_it_begins_anew(void **state)
+{
+	uint32_t nr_found = 0;
 
 	(void)state;
-	vs_call_memo_add(memo, &path, 1, frames, 3, 77);
-	vs_call_memo_add(memo, &other, 1, frames + 5, 2, 78);
-	assert_null(vs_call_memo_find(memo, &path, 1));
-	assert_int_equal(vs_call_memo_find(memo, &other, 1)->frames[1], frames[6]);
+	for (uint32_t i = 0; i < 5 * VS_CALL_MEMO_NR_ENTRIES + 3; i++) {
+		struct vs_unwind_path path = make_path(i, i);
+
+		vs_call_memo_add(memo, &path, 1, frames, 3, i);
+		assert_int_equal(vs_call_memo_find(memo, &path, 1)->hash, i);
+	}
+	for (uint32_t i = 0; i < 5 * VS_CALL_MEMO_NR_ENTRIES; i++) {
+		struct vs_unwind_path path = make_path(i, i);
+		const struct vs_call_memo_entry *found = vs_call_memo_find(memo, &path, 1);
+
+		/* What nothing was put over yet may still be met. */
+		assert_true(!found || found->hash == i);
+		nr_found += found != NULL;
+	}
+	assert_in_range(nr_found, 0, VS_CALL_MEMO_NR_ENTRIES);
 }
 
 static void test_more_frames_than_it_has_room_for_are_not_kept(void **state)
@@ -90,7 +121,7 @@ static void test_half_an_entry_is_none(void **state)
 
 	(void)state;
 	vs_call_memo_add(memo, &path, 1, frames, 3, 77);
-	vs_call_memo_place(memo, &path)->era = 0; /* as whoever jumps away leaves it */
+	memo->entries[0].era = 0; /* as whoever jumps away leaves it */
 	assert_null(vs_call_memo_find(memo, &path, 1));
 }
 
@@ -100,7 +131,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 		TEST(test_what_was_added_is_found),
 		TEST(test_half_a_path_or_another_era_is_not_it),
-		TEST(test_the_newer_one_takes_the_place),
+		TEST(test_paths_of_the_same_place_do_not_push_one_another_out),
+		TEST(test_when_it_is_full_it_begins_anew),
 		TEST(test_more_frames_than_it_has_room_for_are_not_kept),
 		TEST(test_half_an_entry_is_none),
 #undef TEST

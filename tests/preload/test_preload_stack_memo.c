@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -13,7 +14,9 @@ static struct vs_stack_memo *memo;
 static int begin(void **state)
 {
 	(void)state;
-	memo = calloc(1, sizeof(*memo));
+	memo = aligned_alloc(64, sizeof(*memo));
+	if (memo)
+		memset(memo, 0, sizeof(*memo));
 	return memo ? 0 : -1;
 }
 
@@ -75,6 +78,44 @@ static void test_the_oldest_of_a_set_goes(void **state)
 
 		assert_int_equal(vs_stack_memo_find(memo, &path, 9), i == 1 ? VS_NO_ID : 100 + i);
 	}
+}
+
+/* Numbers without a pattern, as paths are. */
+static struct vs_unwind_path make_random(uint32_t number)
+{
+	struct vs_unwind_path path = {.a = number * UINT64_C(0x9e3779b97f4a7c15), .b = number};
+
+	path.a = (path.a ^ path.a >> 29) * UINT64_C(0xd6e8feb86659fd93);
+	path.a ^= path.a >> 32;
+	path.a *= UINT64_C(0x9e3779b97f4a7c15);
+	return path;
+}
+
+static void test_few_lie_on_one_page_and_many_are_remembered_as_well(void **state)
+{
+	uint32_t nr_known = 0;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 100; i++) {
+		struct vs_unwind_path path = make_random(i);
+
+		vs_stack_memo_add(memo, &path, 9, i);
+	}
+	assert_true(memo->growth <= 1);
+	for (uint32_t i = 101; i <= 10000; i++) {
+		struct vs_unwind_path path = make_random(i);
+
+		vs_stack_memo_add(memo, &path, 9, i);
+	}
+	assert_true(memo->growth >= 5);
+	for (uint32_t i = 1; i <= 10000; i++) {
+		struct vs_unwind_path path = make_random(i);
+		uint32_t number = vs_stack_memo_find(memo, &path, 9);
+
+		assert_true(number == i || number == VS_NO_ID);
+		nr_known += number == i;
+	}
+	assert_in_range(nr_known, 8500, 10000);
 }
 
 #define NR_FRAMES 20u
@@ -150,6 +191,7 @@ int main(void)
 		TEST(test_half_a_path_is_another_path),
 		TEST(test_a_number_of_another_era_means_nothing),
 		TEST(test_the_oldest_of_a_set_goes),
+		TEST(test_few_lie_on_one_page_and_many_are_remembered_as_well),
 		TEST(test_every_frame_is_in_both_halves_of_a_path),
 		TEST(test_order_length_and_marks_make_another_path),
 	};

@@ -466,9 +466,9 @@ static void test_a_run_behind_which_others_come_is_a_fork(void **state)
 static void test_a_trail_is_the_runs_of_the_walk_that_was_recalled(void **state)
 {
 	struct vs_unwind_state start, at;
-	struct vs_unwind_memo_run *run;
+	const struct vs_unwind_memo_run *run;
 	const uint16_t *trail = NULL;
-	unsigned nr_runs, nr = 0;
+	unsigned nr_runs;
 
 	(void)state;
 	begin_frames(1, 60);
@@ -479,22 +479,25 @@ static void test_a_trail_is_the_runs_of_the_walk_that_was_recalled(void **state)
 	vs_unwind_memo_keep_trail(memo, &start, 77);
 	vs_unwind_memo_expect(memo, &start);
 	for (unsigned i = 0; i < 1u << VS_UNWIND_MEMO_TRAIL_BITS; i++)
-		if (memo->trails[i].runs[0])
+		if (memo->trails[i].path)
 			trail = memo->trails[i].runs;
 	assert_non_null(trail);
-	for (; nr < VS_UNWIND_MEMO_TRAIL_NR_RUNS && trail[nr]; nr++) {
-		run = find(&at);
-		assert_ptr_equal(run, &memo->runs[trail[nr] - 1]);
-		vs_unwind_memo_leave(run, &at);
+	assert_in_range(nr_runs, 4, VS_UNWIND_MEMO_TRAIL_NR_RUNS - 1);
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_TRAIL_NR_RUNS; i++) {
+		run = &memo->runs[trail[i]];
+		if (i < nr_runs) {
+			assert_ptr_equal(run, find(&at));
+			vs_unwind_memo_leave(run, &at);
+		} else {
+			assert_int_equal(trail[i], trail[nr_runs - 1]);
+		}
 	}
-	assert_true(nr > 3);
-	assert_int_equal(nr, nr_runs);
 	/* Another stack from the same place takes its place; the same one does not. */
-	*vs_unwind_memo_get_start(memo, &start) = trail[nr - 1] - 1;
+	*vs_unwind_memo_get_start(memo, &start) = trail[nr_runs - 1];
 	vs_unwind_memo_keep_trail(memo, &start, 77);
-	assert_true(trail[1] != 0);
+	assert_true(trail[0] != trail[1]);
 	vs_unwind_memo_keep_trail(memo, &start, 78);
-	assert_int_equal(trail[1], 0);
+	assert_true(trail[0] == trail[1]);
 }
 
 /* Many more beginnings than there are runs. */
