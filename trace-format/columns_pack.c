@@ -1,5 +1,6 @@
 #include "columns_pack.h"
 
+#include <endian.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -97,9 +98,9 @@ static uint8_t *put_table(uint8_t *out, const struct table *table)
  */
 struct turn {
 	uint64_t reciprocal;
-	uint64_t limit; /* of a state before it; above, a word goes out first */
-	uint32_t rest;  /* SCALE - frequency */
-	uint32_t start;
+	uint32_t limit; /* of a state before it; from there on, a word goes out first */
+	uint16_t rest;  /* SCALE - frequency */
+	uint16_t start;
 };
 
 __extension__ typedef unsigned __int128 wide;
@@ -112,13 +113,14 @@ static void make_turns(struct turn turns[256], const struct table *table)
 
 		if (!frequency)
 			continue;
-		turn->limit = (uint64_t)frequency << (32 - SCALE_BITS);
-		turn->rest = SCALE - frequency;
+		/* It fits: a table of one byte, whose frequency is SCALE, makes no turns. */
+		turn->limit = frequency << (32 - SCALE_BITS);
+		turn->rest = (uint16_t)(SCALE - frequency);
 		turn->start = table->start[byte];
 		turn->reciprocal = UINT64_MAX / frequency + 1;
 		if (frequency == 1) {
 			turn->reciprocal = UINT64_MAX;
-			turn->start += SCALE - 1;
+			turn->start = (uint16_t)(turn->start + SCALE - 1);
 		}
 	}
 }
@@ -126,12 +128,14 @@ static void make_turns(struct turn turns[256], const struct table *table)
 /* Whether a word goes out cannot be foreseen: it is written anyway, and kept or not. */
 static inline uint8_t *put_byte(uint8_t *end, uint32_t *state, const struct turn *turn)
 {
-	uint32_t is_over = *state >= turn->limit;
-	uint32_t left = *state >> 16 * is_over;
+	uint32_t is_below = *state < turn->limit;
+	uint32_t left = is_below ? *state : *state >> 16;
+	uint16_t word = htole16((uint16_t)*state);
 
-	vs_wire_put_le16(end - 2, (uint16_t)*state);
+	/* One store: the compiler makes two of vs_wire_put_le16(). */
+	memcpy(end - 2, &word, sizeof(word));
 	*state = left + turn->start + (uint32_t)((wide)left * turn->reciprocal >> 64) * turn->rest;
-	return end - 2 * is_over;
+	return end - 2 + 2 * is_below;
 }
 
 /*
