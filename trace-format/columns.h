@@ -28,8 +28,15 @@ struct vs_columns;
 VS_MUST_CHECK int vs_columns_create(struct vs_columns **columns, uint32_t time_unit_ns);
 void vs_columns_destroy(struct vs_columns *columns);
 
-/* An event (never a definition). Not when vs_columns_is_full(). */
-void vs_columns_add(struct vs_columns *columns, const struct vs_record *event);
+/* Events (never a definition): so many that vs_columns_get_nr() is at most VS_COLUMNS_MAX. */
+void vs_columns_add_some(struct vs_columns *columns, const struct vs_record *events, uint32_t nr);
+
+/* The same for one. Not when vs_columns_is_full(). */
+static inline void vs_columns_add(struct vs_columns *columns, const struct vs_record *event)
+{
+	vs_columns_add_some(columns, event, 1);
+}
+
 uint32_t vs_columns_get_nr(const struct vs_columns *columns);
 bool vs_columns_is_full(const struct vs_columns *columns);
 

@@ -35,6 +35,7 @@ struct numbers {
 struct vs_columns {
 	uint32_t time_unit_ns;
 	uint64_t reciprocal; /* of that, times 2^64, rounded up: get_delta() */
+	uint64_t near_ns;    /* that it is exact for */
 	uint32_t nr;
 	uint32_t mark; /* of this block in the finders: 1 to 65535 */
 	uint64_t first_time;
@@ -96,25 +97,19 @@ INLINE bool is_same_thread(const struct vs_columns *columns, uint32_t number, co
 	return columns->predict.threads[number].id == *(const uint32_t *)id;
 }
 
-/*
- * No loop: what is known of the fields, most often that one is 0, is worth more to the compiler
- * than to have them side by side in memory.
- */
-INLINE bool has_fields(const struct vs_columns_site *site, uint32_t type, const uint32_t *fields)
-{
-	_Static_assert(VS_COLUMNS_FIELDS_MAX == 6, "all of them are compared");
-
-	return !((site->type ^ type) | (site->fields[0] ^ fields[0]) |
-		 (site->fields[1] ^ fields[1]) | (site->fields[2] ^ fields[2]) |
-		 (site->fields[3] ^ fields[3]) | (site->fields[4] ^ fields[4]) |
-		 (site->fields[5] ^ fields[5]));
-}
+/* type: the event's, which its inlined users know. */
+struct at_site {
+	const struct vs_record *event;
+	uint32_t type;
+};
 
 INLINE bool is_same_site(const struct vs_columns *columns, uint32_t number, const void *what)
 {
-	const struct vs_columns_site *site = what;
+	const struct vs_columns_site *site = &columns->predict.sites[number];
+	const struct at_site *at = what;
 
-	return has_fields(&columns->predict.sites[number], site->type, site->fields);
+	return !((site->type ^ at->type) |
+		 vs_columns_fields_compare(site->fields, at->event, at->type));
 }
 
 INLINE bool is_same_size(const struct vs_columns *columns, uint32_t number, const void *value)
@@ -202,26 +197,49 @@ INLINE void put_thread(struct vs_columns *columns, struct vs_columns_now *now, u
 	vs_columns_predict_take_thread(predict, now, thread);
 }
 
-static uint32_t put_new_site(struct vs_columns *columns, const struct vs_columns_thread *thread,
-			     struct vs_columns_site *site)
+static __attribute__((noinline)) uint32_t put_new_site(struct vs_columns *columns,
+						       const struct vs_columns_thread *thread,
+						       const struct vs_columns_values *values,
+						       uint32_t type)
 {
 	static const uint32_t zeros[VS_COLUMNS_FIELDS_MAX];
 	struct vs_columns_predict *predict = &columns->predict;
-	uint32_t newest = predict->newest_site[site->type];
+	uint32_t newest = predict->newest_site[type];
 	const uint32_t *before = newest == VS_COLUMNS_NONE ? zeros : predict->sites[newest].fields;
-	uint32_t nr_fields = vs_columns_fields_count_site(site->type);
+	uint32_t nr_fields = vs_columns_fields_count_site(type);
+	struct vs_columns_site site = {
+		.type = (uint8_t)type,
+		.nr_rows = (uint8_t)vs_columns_fields_count_rows(type),
+	};
 
-	site->nr_rows = (uint8_t)vs_columns_fields_count_rows(site->type);
-	put_byte(columns, VS_COLUMN_NEW_SITE, site->type);
+	memcpy(site.fields, values->fields, sizeof(site.fields));
+	put_byte(columns, VS_COLUMN_SITE, VS_SITE_NEW);
+	put_byte(columns, VS_COLUMN_NEW_SITE, type);
 	put_byte(columns, VS_COLUMN_NEW_SITE, nr_fields);
-	put_byte(columns, VS_COLUMN_NEW_SITE, site->nr_rows);
+	put_byte(columns, VS_COLUMN_NEW_SITE, site.nr_rows);
 	for (uint32_t i = 0; i < nr_fields; i++) {
-		int32_t difference = (int32_t)(site->fields[i] - before[i]);
+		int32_t difference = (int32_t)(site.fields[i] - before[i]);
 
 		put_varint(columns, VS_COLUMN_NEW_SITE,
 			   (uint32_t)vs_wire_fold_sign((uint64_t)(int64_t)difference));
 	}
-	return vs_columns_predict_add_site(predict, thread, site);
+	return vs_columns_predict_add_site(predict, thread, &site);
+}
+
+INLINE void put_known_site(struct vs_columns *columns, const struct vs_columns_site *site)
+{
+	uint32_t code = VS_SITE_KNOWN + site->class +
+			VS_NR_SITE_CLASSES * ((uint32_t)site->class_index >> 8);
+
+	if (code < VS_SITE_FAR) {
+		put_byte(columns, VS_COLUMN_SITE, code);
+		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index & 0xff);
+	} else {
+		put_byte(columns, VS_COLUMN_SITE, VS_SITE_FAR);
+		put_byte(columns, VS_COLUMN_SITE_LOW, site->class);
+		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index & 0xff);
+		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index >> 8);
+	}
 }
 
 /* The stack says most; the others only must not fall together with it. */
@@ -235,53 +253,43 @@ INLINE uint64_t hash_site(uint32_t type, const uint32_t *fields)
 }
 
 /* Not the one that was expected. */
-static __attribute__((noinline)) uint32_t put_other_site(struct vs_columns *columns,
-							 const struct vs_columns_thread *thread,
-							 struct vs_columns_site *site)
+INLINE uint32_t put_other_site(struct vs_columns *columns, const struct vs_columns_now *now,
+			       const struct at_site *at)
 {
-	uint32_t number, code;
+	struct vs_columns_values values;
+	uint32_t number;
 	uint32_t *slot;
 
-	slot = find_slot(columns, &columns->sites_by_fields, hash_site(site->type, site->fields),
-			 is_same_site, site);
+	vs_columns_fields_get(&values, at->event, at->type);
+	slot = find_slot(columns, &columns->sites_by_fields, hash_site(at->type, values.fields),
+			 is_same_site, at);
 	number = get_slot(columns, *slot);
 	if (number == VS_COLUMNS_NONE) {
-		put_byte(columns, VS_COLUMN_SITE, VS_SITE_NEW);
-		number = put_new_site(columns, thread, site);
+		number = put_new_site(columns, now->thread, &values, at->type);
 		set_slot(columns, slot, number);
-		return number;
-	}
-	site = &columns->predict.sites[number];
-	code = VS_SITE_KNOWN + site->class +
-	       VS_NR_SITE_CLASSES * ((uint32_t)site->class_index >> 8);
-	if (code < VS_SITE_FAR) {
-		put_byte(columns, VS_COLUMN_SITE, code);
-		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index & 0xff);
 	} else {
-		put_byte(columns, VS_COLUMN_SITE, VS_SITE_FAR);
-		put_byte(columns, VS_COLUMN_SITE_LOW, site->class);
-		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index & 0xff);
-		put_byte(columns, VS_COLUMN_SITE_LOW, site->class_index >> 8);
+		put_known_site(columns, &columns->predict.sites[number]);
 	}
+	vs_columns_predict_expect_site(&columns->predict, now, number);
 	return number;
 }
 
+/*
+ * Everything is compared at once, also with what an earlier block has left: there is an answer for
+ * every number, and which part of it differs cannot be foreseen by the processor.
+ */
 INLINE void put_site(struct vs_columns *columns, struct vs_columns_now *now, uint32_t type,
-		     const uint32_t *fields)
+		     const struct vs_record *event)
 {
-	uint32_t number = vs_columns_predict_get_site(&columns->predict, now);
+	const struct at_site at = {event, type};
+	uint32_t number = now->context->site;
+	bool is_of_block = now->context->generation == columns->predict.generation;
 
-	if (number != VS_COLUMNS_NONE &&
-	    has_fields(&columns->predict.sites[number], type, fields)) {
+	if (is_of_block & is_same_site(columns, number, &at))
 		put_byte(columns, VS_COLUMN_SITE, VS_SITE_EXPECTED);
-	} else {
-		struct vs_columns_site site;
-
-		site.type = (uint8_t)type;
-		memcpy(site.fields, fields, sizeof(site.fields));
-		number = put_other_site(columns, now->thread, &site);
-	}
-	vs_columns_predict_take_site(&columns->predict, now, number);
+	else
+		number = put_other_site(columns, now, &at);
+	vs_columns_predict_take_expected_site(&columns->predict, now, number);
 }
 
 /* Units since the event before; a step backwards is a negative number modulo 2^64. */
@@ -291,11 +299,11 @@ INLINE uint64_t get_delta(struct vs_columns *columns, uint64_t time_ns)
 	uint64_t passed = time_ns - columns->floor_ns;
 	uint64_t delta;
 
-	if (time_ns < columns->floor_ns)
-		delta = time_ns / unit - columns->floor_ns / unit;
-	else if (passed <= UINT32_MAX && unit > 1)
-		/* Exact for 32 bits, and several times faster than a division. */
+	/* Several times faster than a division. */
+	if (__builtin_expect((time_ns >= columns->floor_ns) & (passed <= columns->near_ns), 1))
 		delta = (uint64_t)((wide)passed * columns->reciprocal >> 64);
+	else if (time_ns < columns->floor_ns)
+		delta = time_ns / unit - columns->floor_ns / unit;
 	else
 		delta = passed / unit;
 	columns->floor_ns += delta * unit;
@@ -323,22 +331,21 @@ INLINE void put_time(struct vs_columns *columns, const struct vs_columns_now *no
 	}
 }
 
+/* As with sites, and as in put_address(): what an earlier block has left is compared as well. */
 INLINE uint32_t put_size(struct vs_columns *columns, const struct vs_columns_now *now,
 			 uint64_t value)
 {
 	struct vs_columns_predict *predict = &columns->predict;
-	uint32_t of_place = vs_columns_predict_get_size_of_place(predict, now);
-	uint32_t of_site = vs_columns_predict_get_size_of_site(now);
+	uint32_t of_place = now->place->size, of_site = now->site->size;
+	bool is_of_place = vs_columns_predict_has_place(predict, now) &
+			   (predict->sizes[of_place].value == value);
+	bool is_of_site = now->site->has_size & (predict->sizes[of_site].value == value);
 	uint32_t size;
 	uint32_t *slot;
 
-	if (of_place != VS_COLUMNS_NONE && predict->sizes[of_place].value == value) {
-		put_byte(columns, VS_COLUMN_SIZE, VS_SIZE_OF_PLACE);
-		return of_place;
-	}
-	if (of_site != VS_COLUMNS_NONE && predict->sizes[of_site].value == value) {
-		put_byte(columns, VS_COLUMN_SIZE, VS_SIZE_OF_SITE);
-		return of_site;
+	if (is_of_place | is_of_site) {
+		put_byte(columns, VS_COLUMN_SIZE, is_of_place ? VS_SIZE_OF_PLACE : VS_SIZE_OF_SITE);
+		return is_of_place ? of_place : of_site;
 	}
 	slot = find_slot(columns, &columns->sizes_by_value, value, is_same_size, &value);
 	size = get_slot(columns, *slot);
@@ -363,10 +370,11 @@ INLINE uint32_t put_address(struct vs_columns *columns, const struct vs_columns_
 			    uint32_t size, uint64_t address, uint32_t newest)
 {
 	struct vs_columns_predict *predict = &columns->predict;
-	uint32_t of_place = vs_columns_predict_get_alloc_of_place(predict, now);
+	uint32_t of_place = now->place->alloc;
 	uint32_t freed;
 
-	if (has_address(columns, of_place, address)) {
+	if (vs_columns_predict_has_place(predict, now) &
+	    (predict->allocs[of_place].address == address)) {
 		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_OF_PLACE);
 		return of_place;
 	}
@@ -449,7 +457,7 @@ INLINE void add_event(struct vs_columns *columns, const struct vs_record *event,
 	if (vs_columns_layout_get_class(type) != VS_SITE_OTHER)
 		prefetch_alloc(columns, values.address);
 	put_thread(columns, &now, event->thread);
-	put_site(columns, &now, type, values.fields);
+	put_site(columns, &now, type, event);
 	put_time(columns, &now, event->time_ns);
 	switch (vs_columns_layout_get_class(type)) {
 	case VS_SITE_ALLOC:
@@ -471,23 +479,25 @@ INLINE void add_event(struct vs_columns *columns, const struct vs_record *event,
 }
 
 /* Nearly all events are of four types, which share nothing but their source. */
-void vs_columns_add(struct vs_columns *columns, const struct vs_record *event)
+void vs_columns_add_some(struct vs_columns *columns, const struct vs_record *events, uint32_t nr)
 {
-	switch (event->type) {
-	case VS_RECORD_ALLOC:
-		add_event(columns, event, VS_RECORD_ALLOC);
-		break;
-	case VS_RECORD_FREE:
-		add_event(columns, event, VS_RECORD_FREE);
-		break;
-	case VS_RECORD_BLOCK_ALLOC:
-		add_event(columns, event, VS_RECORD_BLOCK_ALLOC);
-		break;
-	case VS_RECORD_BLOCK_FREE:
-		add_event(columns, event, VS_RECORD_BLOCK_FREE);
-		break;
-	default:
-		add_event(columns, event, event->type);
+	for (const struct vs_record *event = events; event < events + nr; event++) {
+		switch (event->type) {
+		case VS_RECORD_ALLOC:
+			add_event(columns, event, VS_RECORD_ALLOC);
+			break;
+		case VS_RECORD_FREE:
+			add_event(columns, event, VS_RECORD_FREE);
+			break;
+		case VS_RECORD_BLOCK_ALLOC:
+			add_event(columns, event, VS_RECORD_BLOCK_ALLOC);
+			break;
+		case VS_RECORD_BLOCK_FREE:
+			add_event(columns, event, VS_RECORD_BLOCK_FREE);
+			break;
+		default:
+			add_event(columns, event, event->type);
+		}
 	}
 }
 
@@ -577,21 +587,45 @@ static void add_part(struct vs_columns *columns, size_t size, enum vs_byte_textu
 		columns->parts[columns->nr_parts++] = (struct vs_byte_texture_part){size, texture};
 }
 
-/* Each class by itself, in the order of events. */
+/*
+ * Each class by itself, in the order of events. Mostly the next event is of the same class as the
+ * one before, and to count up what was just counted up waits for memory: so the events go in four
+ * parts, one of each in turn.
+ */
+#define NR_TURNS 4
 static void sort_times(struct vs_columns *columns)
 {
-	uint32_t counts[VS_NR_TIME_CLASSES] = {0};
-	uint32_t *ends = columns->time_ends;
+	const uint8_t *classes = columns->time_classes, *times = columns->times;
+	uint8_t *sorted = columns->sorted_times;
+	uint32_t ends[NR_TURNS][VS_NR_TIME_CLASSES] = {0};
+	size_t size = columns->nr / NR_TURNS;
 	uint32_t end = 0;
 
-	for (uint32_t i = 0; i < columns->nr; i++)
-		counts[columns->time_classes[i]]++;
-	for (uint32_t i = 0; i < VS_NR_TIME_CLASSES; i++) {
-		ends[i] = end;
-		end += counts[i];
+	for (size_t i = 0; i < size; i++) {
+		ends[0][classes[i]]++;
+		ends[1][classes[i + size]]++;
+		ends[2][classes[i + 2 * size]]++;
+		ends[3][classes[i + 3 * size]]++;
 	}
-	for (uint32_t i = 0; i < columns->nr; i++)
-		columns->sorted_times[ends[columns->time_classes[i]]++] = columns->times[i];
+	for (size_t i = NR_TURNS * size; i < columns->nr; i++)
+		ends[3][classes[i]]++;
+	for (uint32_t class = 0; class < VS_NR_TIME_CLASSES; class ++) {
+		for (uint32_t turn = 0; turn < NR_TURNS; turn++) {
+			uint32_t nr = ends[turn][class];
+
+			ends[turn][class] = end;
+			end += nr;
+		}
+		columns->time_ends[class] = end;
+	}
+	for (size_t i = 0; i < size; i++) {
+		sorted[ends[0][classes[i]]++] = times[i];
+		sorted[ends[1][classes[i + size]]++] = times[i + size];
+		sorted[ends[2][classes[i + 2 * size]]++] = times[i + 2 * size];
+		sorted[ends[3][classes[i + 3 * size]]++] = times[i + 3 * size];
+	}
+	for (size_t i = NR_TURNS * size; i < columns->nr; i++)
+		sorted[ends[3][classes[i]]++] = times[i];
 }
 
 /* What is in a column so far, and how many bytes of it there are; NULL: it is made from numbers. */
@@ -674,7 +708,9 @@ int vs_columns_create(struct vs_columns **columns, uint32_t time_unit_ns)
 	if (made == MAP_FAILED)
 		return -VS_ERR_NO_MEMORY;
 	made->time_unit_ns = time_unit_ns;
-	made->reciprocal = UINT64_MAX / time_unit_ns + 1;
+	made->reciprocal =
+		UINT64_MAX / time_unit_ns + 1; /* 0 for a unit of 1, and right for 0 ns */
+	made->near_ns = time_unit_ns > 1 ? UINT32_MAX : 0;
 	begin_block(made);
 	*columns = made;
 	return 0;

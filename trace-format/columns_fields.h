@@ -59,6 +59,35 @@ static inline void vs_columns_fields_get(struct vs_columns_values *values,
 	(void)row;
 }
 
+/* What of its site the event has in another way than `field`; 0: nothing. type: as above. */
+static inline uint32_t vs_columns_fields_compare(const uint32_t *field,
+						 const struct vs_record *event, uint32_t type)
+{
+	uint32_t difference = 0;
+
+	switch (type) {
+#define VS_COLUMNS_BEGIN(NAME)        case VS_RECORD_##NAME:
+#define VS_SITE(member)               difference |= *field++ ^ event->member;
+#define VS_SITE_CHOICE(member, limit) difference |= *field++ ^ (uint32_t)event->member;
+#define VS_ROW(member)
+#define VS_ADDRESS(member)
+#define VS_SIZE(member)
+#define VS_COLUMNS_END break;
+#include "columns_fields.def"
+#undef VS_COLUMNS_BEGIN
+#undef VS_SITE
+#undef VS_SITE_CHOICE
+#undef VS_ROW
+#undef VS_ADDRESS
+#undef VS_SIZE
+#undef VS_COLUMNS_END
+	default:
+		break;
+	}
+	(void)field;
+	return difference;
+}
+
 /* Fills in what comes after the thread. False: not a type that is known. */
 static inline bool vs_columns_fields_set(struct vs_record *event, const uint32_t *field,
 					 const uint64_t *row, uint64_t address, uint64_t size)

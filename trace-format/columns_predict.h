@@ -172,24 +172,38 @@ static inline void vs_columns_predict_move_on(struct vs_columns_predict *predict
 	__builtin_prefetch(&predict->contexts[thread->context]);
 }
 
-static inline void vs_columns_predict_take_site(struct vs_columns_predict *predict,
-						struct vs_columns_now *now, uint32_t site)
+/* The site is not the one that was expected here: from now on it is. */
+static inline void vs_columns_predict_expect_site(const struct vs_columns_predict *predict,
+						  const struct vs_columns_now *now, uint32_t site)
+{
+	*now->context = (struct vs_columns_context){
+		.generation = predict->generation,
+		.site = (uint16_t)site,
+		.mean = predict->sites[site].mean,
+		.nr_times = 0,
+		.rank = VS_COLUMNS_NR_RANKS,
+	};
+}
+
+/* The one that is expected by now. */
+static inline void vs_columns_predict_take_expected_site(struct vs_columns_predict *predict,
+							 struct vs_columns_now *now, uint32_t site)
 {
 	uint64_t key = now->thread->address ^ (uint64_t)site << 48;
 
 	now->place = &predict->places[vs_columns_predict_hash(key, VS_COLUMNS_PLACE_BITS)];
 	__builtin_prefetch(now->place);
 	now->site = &predict->sites[site];
-	if (vs_columns_predict_get_site(predict, now) != site)
-		*now->context = (struct vs_columns_context){
-			.generation = predict->generation,
-			.site = (uint16_t)site,
-			.mean = now->site->mean,
-			.nr_times = 0,
-			.rank = VS_COLUMNS_NR_RANKS,
-		};
 	predict->last_site = site;
 	vs_columns_predict_move_on(predict, now->thread, site);
+}
+
+static inline void vs_columns_predict_take_site(struct vs_columns_predict *predict,
+						struct vs_columns_now *now, uint32_t site)
+{
+	if (vs_columns_predict_get_site(predict, now) != site)
+		vs_columns_predict_expect_site(predict, now, site);
+	vs_columns_predict_take_expected_site(predict, now, site);
 }
 
 /* Two classes for each doubling of the time that is expected. */

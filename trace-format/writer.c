@@ -233,12 +233,13 @@ static uint8_t *put_events(struct vs_writer *writer, uint8_t *out)
 	return out;
 }
 
-/* Times of the first and the last event of a block. */
-static void note_times(struct vs_writer *writer, const struct vs_record *event, bool is_first)
+/* Times of the first and the last event of a block, from events in a row. */
+static void note_times(struct vs_writer *writer, const struct vs_record *events, uint32_t nr,
+		       bool is_first)
 {
-	writer->last_time_ns = event->time_ns;
+	writer->last_time_ns = events[nr - 1].time_ns;
 	if (is_first)
-		writer->first_time_ns = event->time_ns;
+		writer->first_time_ns = events[0].time_ns;
 }
 
 /* Makes blocks of all that was added. */
@@ -321,7 +322,7 @@ void vs_writer_add_to_snapshot(struct vs_writer *writer, const struct vs_record 
 {
 	if (vs_columns_is_full(writer->columns))
 		write_snapshot_block(writer);
-	note_times(writer, event, !vs_columns_get_nr(writer->columns));
+	note_times(writer, event, 1, !vs_columns_get_nr(writer->columns));
 	vs_columns_add(writer->columns, event);
 }
 
@@ -477,11 +478,11 @@ int vs_writer_add_info(struct vs_writer *writer, const char *key, const char *va
 	return 0;
 }
 
-static void add_event(struct vs_writer *writer, const struct vs_record *record)
+static void add_events(struct vs_writer *writer, const struct vs_record *events, uint32_t nr)
 {
-	note_times(writer, record, !writer->nr_pending_events);
-	vs_columns_add(writer->columns, record);
-	writer->nr_pending_events++;
+	note_times(writer, events, nr, !writer->nr_pending_events);
+	vs_columns_add_some(writer->columns, events, nr);
+	writer->nr_pending_events += nr;
 }
 
 static void add_definition(struct vs_writer *writer, const struct vs_record *record)
@@ -499,11 +500,13 @@ uint32_t vs_writer_add_run(struct vs_writer *writer, const struct vs_record *rec
 	writer->has_records = true;
 	writer->nr_pending += nr;
 	vs_coverage_add_run(&writer->coverage, ring, sequence, nr);
-	for (uint32_t i = 0; i < nr; i++) {
-		if (vs_record_is_event(records[i].type))
-			add_event(writer, &records[i]);
+	for (uint32_t i = 0, end; i < nr; i = end) {
+		for (end = i; end < nr && vs_record_is_event(records[end].type);)
+			end++;
+		if (end > i)
+			add_events(writer, records + i, end - i);
 		else
-			add_definition(writer, &records[i]);
+			add_definition(writer, &records[end++]);
 	}
 	return writer->nr_pending_events - nr_before;
 }
