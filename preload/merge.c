@@ -41,7 +41,7 @@ struct vs_merge {
 	bool is_certain;  /* no mark kept us from looking up to now */
 	uint64_t last_ns; /* of the record taken last */
 	struct vs_live_anchor anchor;
-	uint64_t pace; /* nanoseconds in 2^32 ticks */
+	int64_t pace; /* nanoseconds in 2^32 ticks */
 	uint32_t nr_cursors;
 	uint32_t nr_heap;
 	uint16_t heap[VS_LIVE_NR_SLOTS]; /* cursors with a record; the earliest first */
@@ -109,10 +109,14 @@ static const struct vs_live_record *record_at(const struct vs_merge *merge,
 }
 
 /* Whether a record can be what its head says: the program may have written there by mistake. */
-static bool is_sound(const struct vs_live_record *record, uint32_t offset, uint32_t end)
+static inline bool is_sound(const struct vs_live_record *record, uint32_t offset, uint32_t end)
 {
-	return end - offset >= VS_LIVE_RECORD_HEAD && record->size >= VS_LIVE_RECORD_HEAD &&
-	       record->size % 8 == 0 && record->size <= end - offset;
+	uint32_t room = end - offset;
+
+	/* One comparison: a size below that of the head becomes a large number. */
+	return room >= VS_LIVE_RECORD_HEAD &&
+	       record->size - VS_LIVE_RECORD_HEAD <= room - VS_LIVE_RECORD_HEAD &&
+	       record->size % 8 == 0;
 }
 
 /* Whether the cursor is at a record that is known to be published. */
@@ -227,9 +231,9 @@ static void set_line(struct vs_merge *merge)
 	uint64_t ns = header->anchors[newest].ns - header->anchors[0].ns;
 
 	merge->anchor = header->anchors[newest];
-	merge->pace = (uint64_t)1 << 32;
+	merge->pace = (int64_t)1 << 32;
 	if (ticks && vs_clock_is_tsc)
-		merge->pace = (uint64_t)(((vs_live_wide)ns << 32) / (vs_live_wide)ticks);
+		merge->pace = (int64_t)(((vs_live_wide)ns << 32) / (vs_live_wide)ticks);
 }
 
 static void fill_heap(struct vs_merge *merge)
@@ -273,26 +277,25 @@ void vs_merge_look(struct vs_merge *merge, uint64_t now_ns)
 /* ---- Records --------------------------------------------------------------------------------- */
 
 /* vs_live_time_ns() without a division: the records at hand are near the newest anchor. */
-static uint64_t time_of(struct vs_merge *merge, uint64_t ticks)
+static inline uint64_t time_of(struct vs_merge *merge, uint64_t ticks)
 {
 	/* Rounded down, also before the anchor: what comes later is never earlier. */
 	vs_live_wide offset =
-		(vs_live_wide)(int64_t)(ticks - merge->anchor.ticks) * (vs_live_wide)merge->pace >>
-		32;
-	uint64_t ns = (uint64_t)((int64_t)merge->anchor.ns + (int64_t)offset);
+		(vs_live_wide)(int64_t)(ticks - merge->anchor.ticks) * merge->pace >> 32;
+	int64_t ns = (int64_t)merge->anchor.ns + (int64_t)offset;
 
-	if ((int64_t)ns < 0)
-		ns = 0;
-	/* The line moves a little with each new anchor. */
-	if (ns < merge->last_ns)
-		ns = merge->last_ns;
-	merge->last_ns = ns;
-	return ns;
+	/* The line moves a little with each new anchor. The first time is 0: never before that. */
+	if (ns < (int64_t)merge->last_ns)
+		ns = (int64_t)merge->last_ns;
+	merge->last_ns = (uint64_t)ns;
+	return (uint64_t)ns;
 }
 
-/* Most are of a few sizes, and copies of known size are no calls. */
-static inline void copy_body(char *to, const uint8_t *from, size_t size)
+/* Most are of a few sizes, and copies of known size are no calls. False: too large for a record. */
+static inline bool copy_body(struct vs_record *record, const uint8_t *from, size_t size)
 {
+	char *to = (char *)record + offsetof(struct vs_record, alloc);
+
 	switch (size) {
 	case 24:
 		memcpy(to, from, 24);
@@ -304,13 +307,16 @@ static inline void copy_body(char *to, const uint8_t *from, size_t size)
 		memcpy(to, from, 40);
 		break;
 	default:
+		if (size > sizeof(*record) - offsetof(struct vs_record, alloc))
+			return false;
 		memcpy(to, from, size);
 	}
+	return true;
 }
 
 /* What a hook wrote; only damage from outside can make it fail. */
-static bool decode(struct vs_merge *merge, const struct vs_live_record *from, uint32_t ring,
-		   struct vs_record *record)
+static inline bool decode(struct vs_merge *merge, const struct vs_live_record *from, uint32_t ring,
+			  struct vs_record *record)
 {
 	const uint8_t *body = (const uint8_t *)(from + 1);
 	size_t size = from->size - VS_LIVE_RECORD_HEAD;
@@ -320,10 +326,7 @@ static bool decode(struct vs_merge *merge, const struct vs_live_record *from, ui
 	record->type = from->type;
 	record->thread = ring;
 	record->time_ns = time_of(merge, from->ticks);
-	if (size > sizeof(*record) - offsetof(struct vs_record, alloc))
-		return false;
-	copy_body((char *)record + offsetof(struct vs_record, alloc), body, size);
-	return true;
+	return copy_body(record, body, size);
 }
 
 /* Up to these ticks the ring at the top of the heap has its turn, whatever the others have. */
@@ -341,16 +344,6 @@ static uint64_t get_turn(const struct vs_merge *merge)
 	return turn;
 }
 
-/* Takes a record that the cursor is at. */
-static inline void take(struct vs_merge *merge, const struct cursor *cursor,
-			const struct vs_live_record *from, struct vs_record *record)
-{
-	/* Another processor has it, and takes its time to let go. */
-	__builtin_prefetch((const char *)from + PREFETCH_SIZE);
-	if (__builtin_expect(!decode(merge, from, cursor->ring, record), 0))
-		*record = (struct vs_record){.type = VS_RECORD_LOST, .lost.nr_events = 1};
-}
-
 /*
  * Records of the chunk that the cursor is at, from the one it is at to the first definition, while
  * their turn lasts; max at most. The cursor is behind them then, and maybe at no record.
@@ -359,21 +352,25 @@ static uint32_t take_in_chunk(struct vs_merge *merge, struct cursor *cursor, uin
 			      struct vs_record *records, uint32_t max)
 {
 	const char *chunk = (const char *)vs_live_log_chunk(merge->log, cursor->chunk);
-	uint32_t offset = cursor->offset, end = cursor->end, nr = 0;
+	uint32_t offset = cursor->offset, end = cursor->end, ring = cursor->ring;
 	const struct vs_live_record *from = (const void *)(chunk + offset);
-	uint64_t ticks;
+	struct vs_record *record = records, *last = records + max - 1;
 
-	do {
-		ticks = from->ticks;
-		take(merge, cursor, from, &records[nr++]);
+	for (;; record++) {
+		cursor->last_ticks = from->ticks;
+		/* Another processor has it, and takes its time to let go. */
+		__builtin_prefetch((const char *)from + PREFETCH_SIZE);
+		if (__builtin_expect(!decode(merge, from, ring, record), 0))
+			*record = (struct vs_record){.type = VS_RECORD_LOST, .lost.nr_events = 1};
 		offset += from->size;
 		from = (const void *)(chunk + offset);
-	} while (nr < max && offset < end && is_sound(from, offset, end) && from->ticks <= turn &&
-		 vs_record_is_event(records[nr - 1].type));
-	cursor->last_ticks = ticks;
+		if (record == last || !is_sound(from, offset, end) || from->ticks > turn ||
+		    !vs_record_is_event(record->type))
+			break;
+	}
 	cursor->offset = offset;
-	cursor->sequence += nr;
-	return nr;
+	cursor->sequence += (uint64_t)(record - records) + 1;
+	return (uint32_t)(record - records) + 1;
 }
 
 bool vs_merge_next_run(struct vs_merge *merge, struct vs_record *records, uint32_t max,
