@@ -15,8 +15,11 @@
 /* A thread in the middle of a record mostly needs nanoseconds more. */
 #define NR_SPINS 200
 
-/* So far ahead of the record that is taken. */
-#define PREFETCH_SIZE 512
+/*
+ * So far ahead of the record that is taken: more than a run is long. Records are taken faster than
+ * another processor lets go of them, but between two runs there is time.
+ */
+#define PREFETCH_SIZE 2048
 
 /* How far a slot's ring was read. */
 struct cursor {
