@@ -9,6 +9,10 @@
 
 #define NR_BATCHES 4
 
+/* When all are full the reading thread sleeps, until so many have come back: to sleep and to be
+ * woken for each takes as long as to read a good part of it. */
+#define NR_WANTED 2
+
 /* The most that one record can point to: its text, or the frames of a stack. */
 #define TEXT_MAX (VS_CODEC_MAX + VS_STACK_MAX * sizeof(uint64_t))
 
@@ -148,6 +152,15 @@ static struct vs_batch *get_batch(const struct vs_read_ahead *ahead, uint64_t nu
 	return &ahead->batches[number % NR_BATCHES];
 }
 
+/* Until there is room; with the mutex. */
+static void wait_for_room(struct vs_read_ahead *ahead)
+{
+	if (ahead->nr_filled - ahead->nr_released < NR_BATCHES)
+		return;
+	while (!ahead->is_stopped && ahead->nr_filled - ahead->nr_released > NR_BATCHES - NR_WANTED)
+		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+}
+
 /* The next one; false when there will be none. */
 static bool read_batch(struct vs_read_ahead *ahead)
 {
@@ -155,8 +168,7 @@ static bool read_batch(struct vs_read_ahead *ahead)
 	bool is_wanted;
 
 	pthread_mutex_lock(&ahead->mutex);
-	while (!ahead->is_stopped && ahead->nr_filled - ahead->nr_released == NR_BATCHES)
-		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+	wait_for_room(ahead);
 	is_wanted = !ahead->is_stopped;
 	batch = get_batch(ahead, ahead->nr_filled);
 	pthread_mutex_unlock(&ahead->mutex);
@@ -222,7 +234,8 @@ void vs_read_ahead_release(struct vs_read_ahead *ahead)
 {
 	pthread_mutex_lock(&ahead->mutex);
 	ahead->nr_released++;
-	pthread_cond_signal(&ahead->changed);
+	if (ahead->nr_filled - ahead->nr_released <= NR_BATCHES - NR_WANTED)
+		pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->mutex);
 }
 
