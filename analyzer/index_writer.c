@@ -260,6 +260,7 @@ static int take_next(struct vs_index_writer *writer, const struct vs_reader_bloc
 	bool is_first = !writer->directory.nr_snapshots;
 	int ret = 0;
 
+	vs_replay_settle(writer->replay);
 	if (is_first || writer->nr_told > plan->chain * writer->nr_items + plan->interval / 4)
 		ret = take_snapshot(writer, block, true);
 	if (!ret && !is_first)
@@ -345,7 +346,7 @@ void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_
 	writer->takes_notes = true;
 }
 
-void vs_index_writer_take_snapshots(struct vs_index_writer *writer, const struct vs_replay *replay)
+void vs_index_writer_take_snapshots(struct vs_index_writer *writer, struct vs_replay *replay)
 {
 	writer->replay = replay;
 	writer->takes_snapshots = true;

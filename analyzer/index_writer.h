@@ -21,7 +21,7 @@ struct vs_index_writer {
 	struct vs_index_directory directory;
 	const struct vs_adoption *adoption;       /* what is in it grows while things are noted */
 	size_t nr_adopted;                        /* of those, that are in the directory */
-	const struct vs_replay *replay;           /* of the pass */
+	struct vs_replay *replay;                 /* of the pass */
 	const struct vs_definitions *definitions; /* of the pass that takes notes */
 	bool takes_notes;
 	bool takes_snapshots;
@@ -59,7 +59,7 @@ void vs_index_writer_take_notes(struct vs_index_writer *writer, const struct vs_
 				const struct vs_replay *replay);
 
 /* The same or another one, with a replay that knows what is adopted. Earlier snapshots go. */
-void vs_index_writer_take_snapshots(struct vs_index_writer *writer, const struct vs_replay *replay);
+void vs_index_writer_take_snapshots(struct vs_index_writer *writer, struct vs_replay *replay);
 
 /* Records of a block come next; those before them have been replayed. */
 void vs_index_writer_enter_block(struct vs_index_writer *writer,

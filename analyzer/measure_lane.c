@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) int tell(const struct vs_replay *re
 static int add_some(struct vs_replay *replay, const struct vs_record *records, uint32_t first,
 		    uint32_t nr)
 {
-	static const struct vs_replay_plain_told told = {tell_before, tell};
+	static const struct vs_replay_plain_told told = {tell_before, tell, true};
 
 	return vs_replay_plain_run(replay, records, first, nr, &told);
 }

@@ -20,8 +20,11 @@ int vs_replay_create(struct vs_replay **out)
 	if (!replay)
 		return -VS_ERR_NO_MEMORY;
 	replay->gaps = calloc(VS_REPLAY_GAPS, sizeof(replay->gaps[0]));
-	err = replay->gaps ? vs_definitions_init(&replay->definitions) : -VS_ERR_NO_MEMORY;
+	replay->vacant = malloc(VS_REPLAY_VACANT_MAX * sizeof(replay->vacant[0]));
+	err = replay->gaps && replay->vacant ? vs_definitions_init(&replay->definitions)
+					     : -VS_ERR_NO_MEMORY;
 	if (err) {
+		free(replay->vacant);
 		free(replay->gaps);
 		free(replay);
 		return err;
@@ -93,6 +96,7 @@ void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observ
 		at = &(*at)->next;
 	observer->next = NULL;
 	*at = observer;
+	vs_replay_settle(replay);
 	replay->lane = vs_replay_plain_add_some; /* any other may not know of this one */
 	for (i = 0; i < VS_NR_CHANGES && observer->on_change; i++)
 		if (!observer->changes || (observer->changes & VS_WANTS(i)))
@@ -110,6 +114,7 @@ void vs_replay_add_observer(struct vs_replay *replay, struct vs_observer *observ
 
 void vs_replay_mute(struct vs_replay *replay)
 {
+	vs_replay_settle(replay);
 	replay->observers = NULL;
 	memset(replay->on_change, 0, sizeof(replay->on_change));
 	memset(replay->on_record, 0, sizeof(replay->on_record));
@@ -755,6 +760,7 @@ int vs_replay_add(struct vs_replay *replay, const struct vs_record *record)
 	uint32_t i;
 	int err;
 
+	vs_replay_settle(replay);
 	replay->counters.nr_records++;
 	err = vs_replay_plain_add(replay, record);
 	if (err)
@@ -765,11 +771,18 @@ int vs_replay_add(struct vs_replay *replay, const struct vs_record *record)
 	return err;
 }
 
+void vs_replay_settle(struct vs_replay *replay)
+{
+	if (replay->nr_vacant)
+		vs_replay_plain_settle(replay);
+}
+
 int vs_replay_end(struct vs_replay *replay)
 {
 	struct vs_observer *observer;
 	int err = 0;
 
+	vs_replay_settle(replay);
 	for (observer = replay->observers; observer && !err; observer = observer->next)
 		if (observer->on_end)
 			err = observer->on_end(observer, replay);

@@ -125,6 +125,7 @@ struct vs_item {
 	bool is_released;      /* a handle that only mappings keep alive */
 	bool is_charged;       /* its bytes are live, in `account` */
 	bool is_noted;         /* replay->adopting knows who adopted it */
+	uint8_t vacancy;       /* VS_VACANCY_...; 0 for all but the lane */
 	uint32_t made_in;      /* of measure_peaks.c: its phase there + 1; 0: not charged */
 	uint64_t charge_epoch; /* likewise: how often the peak had been raised before */
 	struct vs_account *account;
@@ -138,6 +139,15 @@ struct vs_item {
 	struct vs_item *held; /* its blocks while it is kept for a free that may have failed */
 	struct vs_item *next_held;
 };
+
+/*
+ * What a lane may leave undone (vs_replay_plain_told.is_lazy): memory that is given back stays in
+ * regions and regions_at, vacant, because most drivers give its address out again. Nobody else gets
+ * to see that: vs_replay_settle.
+ */
+#define VS_VACANCY_LISTED    1u /* in replay->vacant */
+#define VS_VACANCY_EMPTY     2u /* it is gone, and only takes up its place */
+#define VS_VACANCY_FORGOTTEN 4u /* with 2: no thread's `freed` */
 
 struct vs_replay_thread {
 	uint32_t id;
@@ -265,6 +275,9 @@ struct vs_replay_gap {
 };
 #define VS_REPLAY_GAPS 16384 /* a power of two */
 
+/* So much may be vacant: a few MiB. */
+#define VS_REPLAY_VACANT_MAX 16384
+
 /*
  * Of many records in their order, those from `first` on that are plain (replay_plain.h): how many
  * they are, or a negative error. All of them, those before and behind, are one batch, in which it
@@ -312,6 +325,8 @@ struct vs_replay {
 	size_t slabs_capacity;
 	struct vs_item *spare_items; /* by next_held */
 	struct vs_replay_gap *gaps;  /* VS_REPLAY_GAPS of them, by their bases */
+	struct vs_item **vacant;     /* VS_REPLAY_VACANT_MAX: each once, in use again or not */
+	uint32_t nr_vacant;
 	struct vs_item *last_parent; /* in regions: where the latest block was placed, or NULL */
 	struct vs_replay_pool *last_pool; /* that was asked for last, or NULL */
 	vs_replay_lane lane; /* who takes plain records, for those who have many at a time */
@@ -388,6 +403,12 @@ VS_MUST_CHECK static inline int vs_replay_add_some(struct vs_replay *replay,
 {
 	return replay->lane(replay, records, first, nr);
 }
+
+/*
+ * After vs_replay_add_some, before anybody looks at what is there. Sums are right without it, and
+ * whatever adds or ends does it.
+ */
+void vs_replay_settle(struct vs_replay *replay);
 
 /* No record follows: observers get on_end. What is alive stays as it is. */
 VS_MUST_CHECK int vs_replay_end(struct vs_replay *replay);

@@ -86,6 +86,7 @@ void vs_replay_items_fini(struct vs_replay *replay)
 	for (i = 0; i < replay->nr_slabs; i++)
 		free(replay->slabs[i]);
 	free(replay->slabs);
+	free(replay->vacant);
 	free(replay->gaps);
 	vs_id_map_fini(&replay->arrays);
 	vs_id_map_fini(&replay->handles);

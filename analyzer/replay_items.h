@@ -90,7 +90,9 @@ static inline void vs_replay_items_put_back(struct vs_replay *replay, struct vs_
 static inline void vs_replay_items_forget_freed(struct vs_replay *replay,
 						struct vs_replay_thread *thread)
 {
-	if (thread->freed)
+	if (thread->freed && thread->freed->vacancy)
+		thread->freed->vacancy |= VS_VACANCY_FORGOTTEN;
+	else if (thread->freed)
 		vs_replay_items_destroy(replay, thread->freed);
 	thread->freed = NULL;
 	thread->released = NULL;
@@ -191,6 +193,9 @@ VS_MUST_CHECK int vs_replay_plain_add(struct vs_replay *replay, const struct vs_
 VS_MUST_CHECK int vs_replay_plain_add_some(struct vs_replay *replay,
 					   const struct vs_record *records, uint32_t first,
 					   uint32_t nr);
+
+/* Takes out what is vacant: vs_replay_settle. */
+void vs_replay_plain_settle(struct vs_replay *replay);
 
 /* replay_blocks.c */
 VS_MUST_CHECK int vs_replay_blocks_alloc(struct vs_replay *replay, struct vs_replay_thread *thread,

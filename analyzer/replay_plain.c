@@ -21,7 +21,7 @@ static int tell(const struct vs_replay *replay, struct vs_item *block,
 	return err ? err : 1;
 }
 
-static const struct vs_replay_plain_told listeners_told = {tell_before, tell};
+static const struct vs_replay_plain_told listeners_told = {tell_before, tell, false};
 
 int vs_replay_plain_add(struct vs_replay *replay, const struct vs_record *record)
 {
@@ -32,4 +32,22 @@ int vs_replay_plain_add_some(struct vs_replay *replay, const struct vs_record *r
 			     uint32_t first, uint32_t nr)
 {
 	return vs_replay_plain_run(replay, records, first, nr, &listeners_told);
+}
+
+void vs_replay_plain_settle(struct vs_replay *replay)
+{
+	uint32_t i;
+
+	for (i = 0; i < replay->nr_vacant; i++) {
+		struct vs_item *item = replay->vacant[i];
+		uint8_t vacancy = item->vacancy;
+
+		item->vacancy = 0;
+		if (vacancy & VS_VACANCY_EMPTY)
+			vs_replay_plain_take_out(replay, item, &replay->regions_at,
+						 &replay->regions);
+		if (vacancy & VS_VACANCY_FORGOTTEN)
+			vs_replay_items_put_back(replay, item);
+	}
+	replay->nr_vacant = 0;
 }

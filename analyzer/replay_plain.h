@@ -22,6 +22,7 @@ struct vs_replay_plain_told {
 	int (*before)(const struct vs_replay *replay, const struct vs_record *record);
 	int (*block)(const struct vs_replay *replay, struct vs_item *item,
 		     const struct vs_record *record, bool is_birth);
+	bool is_lazy; /* nobody of them looks at regions: what goes may stay there, vacant */
 };
 
 /* ---- Every event ---------------------------------------------------------------------------- */
@@ -207,26 +208,59 @@ static inline __attribute__((always_inline)) int vs_replay_plain_add_block(
 	return err ? err : told->block(replay, item, record, true);
 }
 
+/* Whether something vacant can be used again: by this thread, for what ends there. */
+static inline __attribute__((always_inline)) bool vs_replay_plain_is_free(
+	const struct vs_item *item, const struct vs_replay_thread *thread, uint64_t end)
+{
+	const struct vs_range *next = item->range.next;
+
+	return (item->vacancy & VS_VACANCY_EMPTY) &&
+	       ((item->vacancy & VS_VACANCY_FORGOTTEN) || thread->freed == item) &&
+	       (!next || next->base >= end);
+}
+
+/*
+ * An item at base that is in the regions; *next is what it has to be put in front of, unless it is
+ * there already (is_there). NULL: it is not that simple.
+ */
+static inline __attribute__((always_inline)) struct vs_item *vs_replay_plain_place_segment(
+	struct vs_replay *replay, const struct vs_replay_thread *thread, uint64_t base,
+	uint64_t end, struct vs_item *hint, struct vs_range **next, bool *is_there)
+{
+	struct vs_item *item = hint;
+
+	if (replay->nr_vacant) {
+		if (!item || item->range.base != base || !(item->vacancy & VS_VACANCY_EMPTY))
+			item = vs_id_map_get(&replay->regions_at, base);
+		*is_there = item;
+		if (item)
+			return vs_replay_plain_is_free(item, thread, end) ? item : NULL;
+	}
+	*is_there = false;
+	*next = vs_replay_plain_find_next(replay, NULL, base);
+	if (*next && (*next)->base < end)
+		return NULL;
+	return vs_replay_plain_take_item(replay, &replay->regions_at, base);
+}
+
 static inline __attribute__((always_inline)) int vs_replay_plain_add_segment(
-	struct vs_replay *replay, const struct vs_record *record,
+	struct vs_replay *replay, const struct vs_record *record, struct vs_item *hint,
 	const struct vs_replay_plain_told *told)
 {
 	const struct vs_alloc *alloc = &record->alloc;
 	uint64_t base = alloc->address, end = base + alloc->size;
 	struct vs_replay_thread *thread = vs_replay_plain_get_thread(replay, record);
 	struct vs_account *account = vs_replay_plain_get_account(replay, alloc->stack);
-	struct vs_range *next;
+	struct vs_range *next = NULL;
 	struct vs_item *item;
+	bool is_there;
 	int err;
 
 	if (!thread || !account || account->device->ordinal != alloc->device ||
 	    (alloc->kind != VS_MEMORY_DEVICE && alloc->kind != VS_MEMORY_MANAGED) || end <= base ||
 	    end == UINT64_MAX || vs_replay_plain_is_adopted(replay))
 		return 0;
-	next = vs_replay_plain_find_next(replay, NULL, base);
-	if (next && next->base < end)
-		return 0;
-	item = vs_replay_plain_take_item(replay, &replay->regions_at, base);
+	item = vs_replay_plain_place_segment(replay, thread, base, end, hint, &next, &is_there);
 	if (!item)
 		return 0;
 	err = vs_replay_plain_begin(replay, thread, record, told);
@@ -238,7 +272,10 @@ static inline __attribute__((always_inline)) int vs_replay_plain_add_segment(
 	item->context = alloc->context;
 	if (account->api == VS_NO_ID)
 		account->api = alloc->api;
-	vs_range_tree_insert_before(&replay->regions, &item->range, next);
+	if (is_there)
+		item->vacancy = VS_VACANCY_LISTED;
+	else
+		vs_range_tree_insert_before(&replay->regions, &item->range, next);
 	item->device->segment_bytes += item->size;
 	vs_replay_plain_charge(item, 1);
 	return err ? err : told->block(replay, item, record, true);
@@ -312,6 +349,19 @@ static inline __attribute__((always_inline)) struct vs_item *vs_replay_plain_fin
 	return item;
 }
 
+/* Stays where it is, as nobody's: until its address is given out again, or to the end of the lane.
+ */
+static inline __attribute__((always_inline)) void vs_replay_plain_vacate(struct vs_replay *replay,
+									 struct vs_item *item)
+{
+	if (replay->nr_vacant == VS_REPLAY_VACANT_MAX)
+		vs_replay_plain_settle(replay);
+	if (!item->vacancy)
+		replay->vacant[replay->nr_vacant++] = item;
+	item->vacancy = VS_VACANCY_LISTED | VS_VACANCY_EMPTY;
+	item->is_charged = false;
+}
+
 /* It is kept, for its free may yet turn out to have failed. */
 static inline __attribute__((always_inline)) int vs_replay_plain_remove_segment(
 	struct vs_replay *replay, const struct vs_record *record, struct vs_item *hint,
@@ -329,7 +379,10 @@ static inline __attribute__((always_inline)) int vs_replay_plain_remove_segment(
 	replay->counters.nr_driver_events++;
 	if (replay->last_parent == item)
 		replay->last_parent = NULL;
-	vs_replay_plain_take_out(replay, item, &replay->regions_at, &replay->regions);
+	if (told->is_lazy)
+		vs_replay_plain_vacate(replay, item);
+	else
+		vs_replay_plain_take_out(replay, item, &replay->regions_at, &replay->regions);
 	item->device->segment_bytes -= item->size;
 	vs_replay_plain_charge(item, UINT64_MAX);
 	thread->has_freed = true;
@@ -342,7 +395,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_remove_segment(
 
 /*
  * 1: done; 0: it is another case, or another record, and nothing has changed. hint: what a free may
- * be about; gone, perhaps; NULL.
+ * be about, or what is vacant where memory is given; gone, perhaps; NULL.
  */
 static inline __attribute__((always_inline)) int vs_replay_plain_take(
 	struct vs_replay *replay, const struct vs_record *record, struct vs_item *hint,
@@ -354,7 +407,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_take(
 	case VS_RECORD_BLOCK_FREE:
 		return vs_replay_plain_remove_block(replay, record, hint, told);
 	case VS_RECORD_ALLOC:
-		return vs_replay_plain_add_segment(replay, record, told);
+		return vs_replay_plain_add_segment(replay, record, hint, told);
 	case VS_RECORD_FREE:
 		return vs_replay_plain_remove_segment(replay, record, hint, told);
 	default:
@@ -387,7 +440,8 @@ static inline void vs_replay_plain_expect_far(const struct vs_replay *replay,
 	case VS_RECORD_ALLOC:
 		vs_replay_fetch_account(replay, record->alloc.stack);
 		vs_id_map_fetch(&replay->regions_at, record->alloc.address);
-		__builtin_prefetch(vs_replay_items_get_gap(replay, record->alloc.address));
+		if (!replay->nr_vacant)
+			__builtin_prefetch(vs_replay_items_get_gap(replay, record->alloc.address));
 		break;
 	case VS_RECORD_FREE:
 		vs_id_map_fetch(&replay->regions_at, record->free.address);
@@ -423,6 +477,16 @@ static inline struct vs_item *vs_replay_plain_fetch_birth(const struct vs_replay
 	return NULL;
 }
 
+/* The same for memory of the driver: what is vacant there, if it is. */
+static inline struct vs_item *vs_replay_plain_fetch_segment(const struct vs_replay *replay,
+							    const struct vs_alloc *alloc)
+{
+	if (!replay->nr_vacant)
+		return vs_replay_plain_fetch_birth(replay, alloc->stack, alloc->address);
+	__builtin_prefetch(vs_replay_get_noted(replay, alloc->stack));
+	return vs_replay_plain_fetch_item(&replay->regions_at, alloc->address);
+}
+
 static inline struct vs_item *vs_replay_plain_expect_near(const struct vs_replay *replay,
 							  const struct vs_record *record)
 {
@@ -435,8 +499,7 @@ static inline struct vs_item *vs_replay_plain_expect_near(const struct vs_replay
 		return vs_replay_plain_fetch_birth(replay, record->block_alloc.stack,
 						   record->block_alloc.address);
 	case VS_RECORD_ALLOC:
-		return vs_replay_plain_fetch_birth(replay, record->alloc.stack,
-						   record->alloc.address);
+		return vs_replay_plain_fetch_segment(replay, &record->alloc);
 	default:
 		return NULL;
 	}

@@ -208,6 +208,40 @@ static void make_records(struct script *script, unsigned int *seed)
 	}
 }
 
+/* Without a pool: what is given out again may be larger or smaller, or lie across. */
+static void make_driver_records(struct script *script, unsigned int *seed)
+{
+	script_init_usual(script);
+	script_pool(script, 3, VS_POOL_DRIVER, 0, 0, "");
+	for (uint32_t i = 0; i < 6; i++) {
+		script_set_stack(script, i);
+		script_alloc(script, VS_MEMORY_DEVICE, BASE / 2 + i * UNIT, UNIT);
+	}
+	for (int i = 0; i < NR_EVENTS; i++) {
+		uint64_t address = rand_r(seed) % 8 ? pick_segment(seed) : pick_address(seed);
+		uint64_t size = rand_r(seed) % 8 ? SEGMENT * UNIT / 2 : pick_address(seed) - BASE;
+
+		script_set_thread(script, 1 + (rand_r(seed) % 5 == 0));
+		script_set_stack(script, (uint32_t)rand_r(seed) % 6);
+		switch (rand_r(seed) % 32) {
+		case 0:
+			add_alloc(script, seed);
+			break;
+		case 1:
+			add_other(script, seed);
+			break;
+		case 2:
+			script_free_failed(script, VS_MEMORY_DEVICE, address);
+			break;
+		default:
+			if (rand_r(seed) % 2)
+				script_alloc(script, VS_MEMORY_DEVICE, address, size);
+			else
+				script_free(script, VS_MEMORY_DEVICE, address);
+		}
+	}
+}
+
 /* ---- The same ------------------------------------------------------------------------------- */
 
 static void compare_state(const struct vs_replay *a, const struct vs_replay *b)
@@ -424,7 +458,7 @@ static uint64_t add_batches(struct vs_replay *replay, const struct script *scrip
 	return nr_plain;
 }
 
-static uint64_t try_batches(unsigned int seed)
+static uint64_t try_batches(unsigned int seed, void (*make)(struct script *, unsigned int *))
 {
 	enum vs_boundary_unit unit = seed % 9 ? VS_BOUNDARY_STEPS : VS_BOUNDARY_INTERVALS;
 	enum way way = seed % 2 ? LANE : QUICK_WAY;
@@ -432,7 +466,7 @@ static uint64_t try_batches(unsigned int seed)
 	struct rig a, b;
 	uint64_t nr_plain;
 
-	make_records(&script, &seed);
+	make(&script, &seed);
 	init(&a, way, unit, script.time_ns);
 	init(&b, LONG_WAY, unit, script.time_ns);
 	nr_plain = add_batches(a.replay, &script, &seed);
@@ -448,20 +482,68 @@ static uint64_t try_batches(unsigned int seed)
 	return nr_plain;
 }
 
-static void test_many_in_a_row_lead_where_one_by_one_do(void **state)
+static void try_many_batches(void (*make)(struct script *, unsigned int *))
 {
 	size_t many = vs_replay_plain_many;
 	uint64_t nr_plain = 0;
 	unsigned int seed;
 
-	(void)state;
 	for (seed = 1; seed <= 3000; seed++) {
 		/* Half of them look ahead. */
 		vs_replay_plain_many = seed % 4 < 2 ? 0 : many;
-		nr_plain += try_batches(seed);
+		nr_plain += try_batches(seed, make);
 	}
 	vs_replay_plain_many = many;
 	assert_true(nr_plain > (uint64_t)seed * NR_EVENTS / 20);
+}
+
+static void test_many_in_a_row_lead_where_one_by_one_do(void **state)
+{
+	(void)state;
+	try_many_batches(make_records);
+}
+
+/* What is given back stays where it was for a while, and nobody may see that. */
+static void test_many_of_the_driver_lead_where_one_by_one_do(void **state)
+{
+	(void)state;
+	try_many_batches(make_driver_records);
+}
+
+/* More than the lane has room for. */
+static void test_memory_that_never_comes_again_is_taken_out(void **state)
+{
+	enum {
+		NR = VS_REPLAY_VACANT_MAX + 1000
+	};
+	struct script script;
+	struct rig rig;
+
+	(void)state;
+	script_init_usual(&script);
+	for (uint64_t i = 0; i < NR; i++) {
+		script_alloc(&script, VS_MEMORY_DEVICE, BASE + i * UNIT, UNIT);
+		if (i)
+			script_free(&script, VS_MEMORY_DEVICE, BASE + (i - 1) * UNIT);
+	}
+	init(&rig, LANE, VS_BOUNDARY_STEPS, 0);
+	for (uint32_t i = 0; i < script.nr_records; i++) {
+		int got = vs_replay_add_some(rig.replay, script.records, i,
+					     (uint32_t)script.nr_records);
+
+		assert_true(got >= 0);
+		i += (uint32_t)got;
+		if (i < script.nr_records)
+			assert_int_equal(vs_replay_add(rig.replay, &script.records[i]), 0);
+	}
+	assert_true(rig.replay->nr_vacant > 0 && rig.replay->nr_vacant < VS_REPLAY_VACANT_MAX);
+	vs_replay_settle(rig.replay);
+	assert_int_equal(rig.replay->nr_vacant, 0);
+	assert_int_equal(rig.replay->regions.nr_ranges, 1);
+	assert_int_equal(rig.replay->regions_at.nr_used, 1);
+	assert_int_equal(vs_range_tree_first(&rig.replay->regions)->base, BASE + (NR - 1) * UNIT);
+	fini(&rig);
+	script_fini(&script);
 }
 
 /* A number that means nothing is no site, until it is told what it means. */
@@ -549,6 +631,8 @@ int main(void)
 		cmocka_unit_test(test_quick_way_leads_where_the_long_one_does),
 		cmocka_unit_test(test_plain_blocks_take_the_quick_way),
 		cmocka_unit_test(test_many_in_a_row_lead_where_one_by_one_do),
+		cmocka_unit_test(test_many_of_the_driver_lead_where_one_by_one_do),
+		cmocka_unit_test(test_memory_that_never_comes_again_is_taken_out),
 		cmocka_unit_test(test_stack_that_is_defined_late_is_charged_elsewhere_from_then_on),
 	};
 
