@@ -45,16 +45,27 @@ static int add_slab(struct vs_replay *replay, size_t nr)
 	return 0;
 }
 
+static int add_spare(struct vs_replay *replay)
+{
+	if (replay->spare_items)
+		return 0;
+	return add_slab(replay, replay->nr_slabs < NR_SMALL ? SLAB_SIZE : LARGE_SLAB_SIZE);
+}
+
+int vs_replay_items_make_room(struct vs_replay *replay, struct vs_id_map *map)
+{
+	int err = add_spare(replay);
+
+	return err ? err : vs_id_map_reserve(map, 1);
+}
+
 int vs_replay_items_make(struct vs_replay *replay, struct vs_item **out)
 {
 	struct vs_item *item;
-	int err;
+	int err = add_spare(replay);
 
-	if (!replay->spare_items) {
-		err = add_slab(replay, replay->nr_slabs < NR_SMALL ? SLAB_SIZE : LARGE_SLAB_SIZE);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	item = replay->spare_items;
 	replay->spare_items = item->next_held;
 	memset(&item->range, 0, sizeof(item->range));

@@ -99,6 +99,9 @@ static inline void vs_replay_items_forget_freed(struct vs_replay *replay,
 	thread->has_freed = false;
 }
 
+/* For one more at least, and in the map. -VS_ERR_NO_MEMORY. */
+VS_MUST_CHECK int vs_replay_items_make_room(struct vs_replay *replay, struct vs_id_map *map);
+
 /* So many are going to be made, soon. */
 VS_MUST_CHECK int vs_replay_items_reserve(struct vs_replay *replay, size_t nr);
 

@@ -240,6 +240,11 @@ static inline __attribute__((always_inline)) struct vs_item *vs_replay_plain_pla
 	*next = vs_replay_plain_find_next(replay, NULL, base);
 	if (*next && (*next)->base < end)
 		return NULL;
+	/* There would be room after settling, again and again, and never enough. */
+	if (replay->nr_vacant &&
+	    (!replay->spare_items || !vs_id_map_has_room(&replay->regions_at)) &&
+	    vs_replay_items_make_room(replay, &replay->regions_at))
+		return NULL;
 	return vs_replay_plain_take_item(replay, &replay->regions_at, base);
 }
 
