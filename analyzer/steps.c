@@ -3,7 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NR_LATEST (1u << 16)
+/* Places of the latest requests, by the lower bits of their keys. A place has room for the others.
+ */
+#define LATEST_BITS 16
+#define NR_LATEST   (1u << LATEST_BITS)
+#define NUMBER_BITS (64 - (32 - LATEST_BITS))
+
+/* Requests whose votes are counted in one go; the first ones that lags are chosen from. */
+#define NR_AT_ONCE 16
 
 /* Shares: at least so many requests have to be as they were a step before. */
 /* What nobody marked is never certain: of programs made by chance, one in a hundred is misread. */
@@ -158,25 +165,39 @@ static void compare_keys(struct vs_steps_sequence *sequence, uint64_t to)
 	sequence->counted_to = to;
 }
 
-/* number: of this request, from 0. */
-static inline void add_request(struct vs_steps_sequence *sequence, uint32_t key, uint64_t number)
+/* number: of a request, from 0. */
+static inline void vote(struct vs_steps_sequence *sequence, uint32_t key, uint64_t number)
 {
 	uint64_t *latest = &sequence->latest[key % NR_LATEST];
-	uint64_t place = number % VS_STEPS_RING;
+	uint64_t here = (uint64_t)(key >> LATEST_BITS) << NUMBER_BITS | (number + 1);
+	uint64_t lag = here - *latest;
 
-	sequence->keys[place] = key;
-	if (place < VS_STEPS_GROUP)
-		sequence->keys[VS_STEPS_RING + place] = key;
-	/* Keys that share a place take turns there: no vote, where the key is another. */
-	if (*latest && number - (*latest - 1) < VS_STEPS_RING &&
-	    get_key(sequence, *latest - 1) == key)
-		sequence->votes[number - (*latest - 1)]++;
-	*latest = number + 1;
-	if (place % VS_STEPS_GROUP == VS_STEPS_GROUP - 1)
-		compare_keys(sequence, number + 1);
-	/* Again at each doubling: what was said in the second half counts. */
-	if (number >= 15 && !((number + 1) & number))
-		choose_lags(sequence, number + 1);
+	/*
+	 * Keys that share a place take turns there: no vote, where the key is another, which is a
+	 * difference in the upper bits. Nor where there was none: the number before the first.
+	 */
+	if (lag < VS_STEPS_RING && lag <= number)
+		sequence->votes[lag]++;
+	*latest = here;
+}
+
+/* Several at once, so that one does not have to wait until the memory of another is there. */
+static void count_votes(struct vs_steps_sequence *sequence, uint64_t nr)
+{
+	uint64_t number;
+
+	for (number = sequence->voted_to; number < nr; number++)
+		vote(sequence, get_key(sequence, number), number);
+	sequence->voted_to = nr;
+}
+
+/* After each group of requests; nr: all so far. */
+static void end_group(struct vs_steps_sequence *sequence, uint64_t nr)
+{
+	if (nr % VS_STEPS_RING == VS_STEPS_GROUP)
+		memcpy(&sequence->keys[VS_STEPS_RING], sequence->keys,
+		       VS_STEPS_GROUP * sizeof(sequence->keys[0]));
+	compare_keys(sequence, nr);
 }
 
 static void clear_sequence(struct vs_steps_sequence *sequence)
@@ -203,13 +224,39 @@ static void learn(struct vs_steps_finder *finder, const struct vs_replay *replay
 	finder->nr_requests = 0;
 }
 
+/* Live bytes of all devices. */
+static uint64_t sum_live(const struct vs_replay *replay)
+{
+	uint64_t live = 0;
+	size_t i;
+
+	for (i = 0; i < replay->nr_devices; i++)
+		live += replay->devices[i]->live_bytes;
+	return live;
+}
+
+/* What does not have to be done for each request. nr: all so far. */
+static void look_back(struct vs_steps_finder *finder, uint64_t nr)
+{
+	count_votes(&finder->sized, nr);
+	count_votes(&finder->plain, nr);
+	if (nr % VS_STEPS_GROUP == 0) {
+		end_group(&finder->sized, nr);
+		end_group(&finder->plain, nr);
+	}
+	/* Again at each doubling: what was said in the second half counts. */
+	if (!(nr & (nr - 1))) {
+		choose_lags(&finder->sized, nr);
+		choose_lags(&finder->plain, nr);
+	}
+}
+
 static int before_record(struct vs_observer *observer, const struct vs_replay *replay,
 			 const struct vs_record *record)
 {
 	struct vs_steps_finder *finder = finder_of(observer);
-	uint64_t live = 0, size;
+	uint64_t number, size;
 	uint32_t site;
-	size_t i;
 
 	if (finder->is_learning && !finder->has_blocks) {
 		if (replay->nr_pools != finder->nr_pools)
@@ -218,13 +265,13 @@ static int before_record(struct vs_observer *observer, const struct vs_replay *r
 	}
 	if (!read_request(replay, record, finder->has_blocks, &site, &size))
 		return 0;
-	for (i = 0; i < replay->nr_devices; i++)
-		live += replay->devices[i]->live_bytes;
-	finder->live[finder->nr_requests % VS_STEPS_RING] = live;
-	finder->freed[finder->nr_requests % VS_STEPS_RING] = finder->nr_freed;
-	add_request(&finder->sized, hash(site, size), finder->nr_requests);
-	add_request(&finder->plain, hash(site, 0), finder->nr_requests);
-	finder->nr_requests++;
+	number = finder->nr_requests++;
+	finder->live[number % VS_STEPS_RING] = sum_live(replay);
+	finder->freed[number % VS_STEPS_RING] = finder->nr_freed;
+	finder->sized.keys[number % VS_STEPS_RING] = hash(site, size);
+	finder->plain.keys[number % VS_STEPS_RING] = hash(site, 0);
+	if ((number + 1) % NR_AT_ONCE == 0)
+		look_back(finder, number + 1);
 	return 0;
 }
 
@@ -324,7 +371,7 @@ static double find_lag(struct vs_steps_sequence *sequence, uint64_t nr_requests,
 	size_t i;
 
 	compare_keys(sequence, nr_requests);
-	if (nr_requests < 16)
+	if (nr_requests < NR_AT_ONCE)
 		return 0;
 	for (i = 0; i < sequence->nr_lags; i++) {
 		shares[i] = get_share(sequence, nr_requests, i);

@@ -17,13 +17,14 @@
 
 /* One way to look at requests. */
 struct vs_steps_sequence {
-	uint32_t *keys;   /* ring: hashes of requests; behind it the first VS_STEPS_GROUP again */
+	uint32_t *keys;   /* ring: hashes of requests; behind it the first group again */
 	uint32_t *votes;  /* by lag: how often a request came again after so many */
-	uint64_t *latest; /* by a part of the hash: number of the latest such request, from 1 */
+	uint64_t *latest; /* by a part of the hash: the rest of it; number of the latest, from 1 */
 	uint32_t lags[VS_STEPS_LAGS];
 	uint64_t nr_equal[VS_STEPS_LAGS]; /* since they were chosen */
 	uint64_t chosen_at;               /* number of requests then */
 	uint64_t counted_to;              /* so many requests are in nr_equal */
+	uint64_t voted_to;                /* and so many have voted */
 	size_t nr_lags;
 };
 
