@@ -92,16 +92,29 @@ static void put_folded(struct vs_pack *pack, uint64_t *folded, size_t nr, uint8_
 		put_plane(pack, folded, nr, byte, room);
 }
 
+static bool are_all_equal(const uint64_t *numbers, size_t nr)
+{
+	size_t i = 1;
+
+	while (i < nr && numbers[i] == numbers[0])
+		i++;
+	return i >= nr;
+}
+
 void vs_number_column_put(struct vs_pack *pack, enum vs_number_kind kind, const uint64_t *numbers,
 			  size_t nr)
 {
-	uint64_t unit = find_unit(kind, numbers, nr);
+	bool is_one = are_all_equal(numbers, nr);
+	uint64_t unit = find_unit(kind, numbers, is_one && nr ? 1 : nr);
 	int shift = is_power_of_two(unit) ? __builtin_ctzll(unit) : -1;
 	uint64_t *folded;
 	size_t i;
 
 	if (!nr)
 		return;
+	/* Many columns are one number: what comes of it is that of a column of one. */
+	if (is_one)
+		nr = 1;
 	folded = malloc(nr * (sizeof(*folded) + 2));
 	if (!folded) {
 		pack->error = pack->error ? pack->error : -VS_ERR_NO_MEMORY;

@@ -28,6 +28,7 @@ struct comparison {
 	const struct vs_snapshot_row *
 		*twins; /* of each what it is told from; NULL: what is before */
 	const struct vs_snapshot_row **by_id; /* those that are put in, the oldest first */
+	size_t *ranks;                        /* of each of `added`: where it is in by_id */
 	size_t nr_added;
 	size_t added_capacity;
 	size_t twins_capacity;
@@ -118,8 +119,8 @@ static int compare_step(struct comparison *comparison, size_t *i, size_t *j)
 #define NR_DIGITS  (1u << DIGIT_BITS)
 
 struct birth {
-	uint64_t id; /* from the first one on */
-	const struct vs_snapshot_row *row;
+	uint64_t id;  /* from the first one on */
+	size_t place; /* in `added` */
 };
 
 static uint32_t get_digit(const struct birth *birth, unsigned int shift)
@@ -143,21 +144,33 @@ static void sort_digit(struct birth *to, const struct birth *from, size_t nr, un
 		to[starts[get_digit(&from[i], shift)]++] = from[i];
 }
 
-/* Digit by digit: numbers of births since the last snapshot are close together. */
-static int sort_by_id(const struct vs_snapshot_row **by_id,
-		      const struct vs_snapshot_row *const *rows, size_t nr)
+/* In the order of births. Of those that have the same number all have the rank of the last. */
+static void set_ranks(struct comparison *comparison, const struct birth *sorted)
 {
+	size_t rank = comparison->nr_added, i;
+
+	for (i = comparison->nr_added; i-- > 0;) {
+		if (i + 1 == comparison->nr_added || sorted[i].id != sorted[i + 1].id)
+			rank = i;
+		comparison->by_id[i] = comparison->added[sorted[i].place];
+		comparison->ranks[sorted[i].place] = rank;
+	}
+}
+
+/* Digit by digit: numbers of births since the last snapshot are close together. */
+static int sort_by_id(struct comparison *comparison)
+{
+	size_t nr = comparison->nr_added, i;
 	struct birth *births = malloc((2 * nr + 1) * sizeof(*births)), *sorted, *others;
 	uint64_t first = UINT64_MAX, last = 0;
 	unsigned int shift;
-	size_t i;
 
 	if (!births)
 		return -VS_ERR_NO_MEMORY;
 	for (i = 0; i < nr; i++)
-		first = rows[i]->id < first ? rows[i]->id : first;
+		first = comparison->added[i]->id < first ? comparison->added[i]->id : first;
 	for (i = 0; i < nr; i++) {
-		births[i] = (struct birth){rows[i]->id - first, rows[i]};
+		births[i] = (struct birth){comparison->added[i]->id - first, i};
 		last = births[i].id > last ? births[i].id : last;
 	}
 	sorted = births;
@@ -167,8 +180,7 @@ static int sort_by_id(const struct vs_snapshot_row **by_id,
 		sorted = others;
 		others = sorted == births ? births + nr : births;
 	}
-	for (i = 0; i < nr; i++)
-		by_id[i] = sorted[i].row;
+	set_ranks(comparison, sorted);
 	free(births);
 	return 0;
 }
@@ -186,9 +198,10 @@ static int compare(struct comparison *comparison)
 							   : comparison->nr_steps;
 	comparison->numbers = calloc(most + 1, sizeof(comparison->numbers[0]));
 	comparison->by_id = calloc(comparison->nr_added + 1, sizeof(comparison->by_id[0]));
-	if (!comparison->numbers || !comparison->by_id)
+	comparison->ranks = calloc(comparison->nr_added + 1, sizeof(comparison->ranks[0]));
+	if (!comparison->numbers || !comparison->by_id || !comparison->ranks)
 		return -VS_ERR_NO_MEMORY;
-	return sort_by_id(comparison->by_id, comparison->added, comparison->nr_added);
+	return sort_by_id(comparison);
 }
 
 /* ---- Into bytes ----------------------------------------------------------------------------- */
@@ -274,30 +287,14 @@ static void put_gaps(struct comparison *comparison)
 	put(comparison, VS_NUMBERS_PLAIN, nr);
 }
 
-static size_t find_rank(const struct comparison *comparison, const struct vs_snapshot_row *row)
-{
-	size_t low = 0, high = comparison->nr_added;
-
-	while (low + 1 < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (comparison->by_id[middle]->id <= row->id)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void put_ranks(struct comparison *comparison)
 {
-	uint64_t last = UINT64_MAX, rank;
+	uint64_t last = UINT64_MAX;
 	size_t i;
 
 	for (i = 0; i < comparison->nr_added; i++) {
-		rank = find_rank(comparison, comparison->added[i]);
-		comparison->numbers[i] = rank - last - 1;
-		last = rank;
+		comparison->numbers[i] = comparison->ranks[i] - last - 1;
+		last = comparison->ranks[i];
 	}
 	put(comparison, VS_NUMBERS_SIGNED, i);
 }
@@ -380,6 +377,7 @@ size_t vs_snapshot_change_put(struct vs_pack *pack, const struct vs_snapshot_row
 	free(comparison.added);
 	free(comparison.twins);
 	free(comparison.by_id);
+	free(comparison.ranks);
 	free(comparison.numbers);
 	return comparison.nr_added;
 }
