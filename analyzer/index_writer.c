@@ -13,8 +13,13 @@
 #include "interrupt.h"
 #include "snapshot.h"
 
-struct vs_index_plan vs_index_writer_plan = {
-	.least = 500000, .interval = 65536, .share = 4, .chain = 2};
+struct vs_index_plan vs_index_writer_plan = {.least = 500000,
+					     .interval = 65536,
+					     .spread = 8,
+					     .reach = 260000,
+					     .weight = 2,
+					     .share = 4,
+					     .chain = 2};
 
 /* Parts of an index's bytes that may be used at the start of the trace, and never by snapshots. */
 #define AT_THE_START 4
@@ -268,21 +273,38 @@ static int take_next(struct vs_index_writer *writer, const struct vs_reader_bloc
 	return ret < 0 ? ret : 0;
 }
 
+/*
+ * How many events after a snapshot the next one may come. To take one costs more the more is alive,
+ * and so does the way back to an instant; where there is time left for that, it goes into events.
+ */
+static uint64_t get_interval(const struct vs_index_writer *writer)
+{
+	const struct vs_index_plan *plan = &vs_index_writer_plan;
+	uint64_t interval = plan->spread * writer->nr_items,
+		 weight = plan->weight * writer->nr_items;
+	uint64_t most = weight < plan->reach ? plan->reach - weight : 0;
+
+	if (interval > most)
+		interval = most;
+	/* To look at all that is alive takes as long as to replay a tenth of as many events. */
+	if (interval < writer->nr_items / 2)
+		interval = writer->nr_items / 2;
+	return interval < plan->interval ? plan->interval : interval;
+}
+
 void vs_index_writer_enter_block(struct vs_index_writer *writer,
 				 const struct vs_reader_block *block)
 {
 	const struct vs_index_directory *directory = &writer->directory;
-	uint64_t interval = vs_index_writer_plan.interval, last = 0;
+	uint64_t last = 0;
 
 	if (writer->is_over || !writer->takes_snapshots || block->offset == writer->block)
 		return;
 	writer->block = block->offset;
 	if (directory->nr_snapshots)
 		last = directory->snapshots[directory->nr_snapshots - 1].nr_events;
-	/* To look at all that is alive takes as long as to replay a tenth of as many events. */
-	if (interval < writer->nr_items / 2)
-		interval = writer->nr_items / 2;
-	if (writer->nr_events - last >= interval && block->offset >= writer->next_offset)
+	if (writer->nr_events - last >= get_interval(writer) &&
+	    block->offset >= writer->next_offset)
 		give_up(writer, take_next(writer, block));
 }
 

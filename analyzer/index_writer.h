@@ -44,7 +44,10 @@ struct vs_index_writer {
 /* How close snapshots are, and how large an index may be. Tests make it finer. */
 struct vs_index_plan {
 	uint64_t least;    /* events; a trace that has no more gets no index */
-	uint64_t interval; /* events from one snapshot to the next, if not more are alive */
+	uint64_t interval; /* events from one snapshot to the next, at least */
+	uint64_t spread;   /* so many for each item that is alive, */
+	uint64_t reach;    /* as long as these and `weight` for each item are no more than this */
+	uint64_t weight;   /* events that take as long to replay as an item takes to restore */
 	uint64_t share;    /* of the trace's size, at most 1 part in so many; 0: any size */
 	uint64_t chain;    /* a whole one after so many times as many items as are alive */
 };
