@@ -334,7 +334,7 @@ static bool touches_hole(const struct vs_item *block)
 	const struct vs_range *below, *above;
 	uint64_t left, right;
 
-	below = vs_range_tree_find_below(&parent->blocks, block->range.base);
+	below = vs_range_tree_before(&block->range);
 	above = vs_range_tree_next(&parent->blocks, &block->range);
 	left = below ? vs_range_end(below) : parent->range.base;
 	right = above ? above->base : vs_range_end(&parent->range);
