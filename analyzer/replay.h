@@ -110,18 +110,17 @@ struct vs_mapping {
  */
 struct vs_item {
 	_Alignas(64) struct vs_range range; /* all that a search reads, in one cache line */
+
+	/* What most births and deaths are about, in two. */
 	uint64_t id; /* number of its birth: the same in every pass over a trace */
 	uint64_t size;
-	uint64_t slack_size; /* of a block: what it has more than was asked for */
-	uint64_t run;        /* of a function, as its framework numbers them; 0: not said */
 	uint64_t birth_ns;
-	uint64_t birth_step; /* number of steps begun before; 0: before the first */
+	uint64_t birth_step;         /* number of steps begun before; 0: before the first */
+	struct vs_range_tree blocks; /* struct vs_item by range */
 	enum vs_item_class class;
 	enum vs_memory_kind kind;
 	uint32_t api; /* name of the API function it came from, or VS_NO_ID */
 	uint32_t context;
-	uint32_t nr_mappings; /* of a handle */
-	uint32_t nr_owned_mappings;
 	bool is_released;      /* a handle that only mappings keep alive */
 	bool is_charged;       /* its bytes are live, in `account` */
 	bool is_noted;         /* replay->adopting knows who adopted it */
@@ -134,8 +133,12 @@ struct vs_item {
 	struct vs_replay_pool *owner;    /* who places blocks in it, from birth on; NULL: nobody */
 	struct vs_item *parent;          /* a nested block's segment or outer block; NULL: none */
 	struct vs_reservation *reservation; /* of a VMM segment */
-	struct vs_range_tree blocks;        /* struct vs_item by range */
-	uint64_t block_bytes;               /* sum of their sizes */
+
+	uint64_t slack_size;  /* of a block: what it has more than was asked for */
+	uint64_t run;         /* of a function, as its framework numbers them; 0: not said */
+	uint32_t nr_mappings; /* of a handle */
+	uint32_t nr_owned_mappings;
+	uint64_t block_bytes; /* sum of the sizes of `blocks` */
 	struct vs_item *held; /* its blocks while it is kept for a free that may have failed */
 	struct vs_item *next_held;
 };
@@ -287,7 +290,7 @@ typedef int (*vs_replay_lane)(struct vs_replay *replay, const struct vs_record *
 			      uint32_t first, uint32_t nr);
 
 /* So far ahead it is known what a free is about. */
-#define VS_REPLAY_AHEAD 8 /* a power of two */
+#define VS_REPLAY_AHEAD 16 /* a power of two */
 
 struct vs_replay {
 	struct vs_definitions definitions;

@@ -138,6 +138,22 @@ static inline __attribute__((always_inline)) void vs_replay_plain_fill(struct vs
 	item->device = account->device;
 }
 
+/* The same for what is vacant: most of it is as it was, or has been undone. */
+static inline __attribute__((always_inline)) void vs_replay_plain_fill_again(
+	struct vs_item *item, struct vs_replay *replay, uint64_t size, struct vs_account *account)
+{
+	item->range.size = item->size = size;
+	item->id = ++replay->last_id;
+	item->birth_ns = replay->now_ns;
+	item->birth_step = replay->nr_steps;
+	item->is_charged = true;
+	item->vacancy = VS_VACANCY_LISTED;
+	item->made_in = 0;
+	item->charge_epoch = 0;
+	item->account = account;
+	item->device = account->device;
+}
+
 /* sign: 1 at birth, -1 at death. */
 static inline __attribute__((always_inline)) void vs_replay_plain_charge(const struct vs_item *item,
 									 uint64_t sign)
@@ -270,16 +286,17 @@ static inline __attribute__((always_inline)) int vs_replay_plain_add_segment(
 		return 0;
 	err = vs_replay_plain_begin(replay, thread, record, told);
 	replay->counters.nr_driver_events++;
-	vs_replay_plain_fill(item, replay, base, alloc->size, account);
+	if (is_there)
+		vs_replay_plain_fill_again(item, replay, alloc->size, account);
+	else
+		vs_replay_plain_fill(item, replay, base, alloc->size, account);
 	item->class = VS_ITEM_SEGMENT;
 	item->kind = alloc->kind;
 	item->api = alloc->api;
 	item->context = alloc->context;
 	if (account->api == VS_NO_ID)
 		account->api = alloc->api;
-	if (is_there)
-		item->vacancy = VS_VACANCY_LISTED;
-	else
+	if (!is_there)
 		vs_range_tree_insert_before(&replay->regions, &item->range, next);
 	item->device->segment_bytes += item->size;
 	vs_replay_plain_charge(item, 1);
@@ -423,9 +440,9 @@ static inline __attribute__((always_inline)) int vs_replay_plain_take(
 /* ---- Many in a row -------------------------------------------------------------------------- */
 
 /* So many records before its turn, what a record is about is fetched; first where to look. */
-#define VS_REPLAY_PLAIN_FAR    12
+#define VS_REPLAY_PLAIN_FAR    32
 #define VS_REPLAY_PLAIN_NEAR   VS_REPLAY_AHEAD
-#define VS_REPLAY_PLAIN_NEARER 4
+#define VS_REPLAY_PLAIN_NEARER 8
 
 /* Below so many blocks all of it is near anyway. For tests to set. */
 extern size_t vs_replay_plain_many;
@@ -512,7 +529,7 @@ static inline struct vs_item *vs_replay_plain_expect_near(const struct vs_replay
 
 /* In three steps, as one thing leads to the other. Changes nothing but hints. */
 static inline void vs_replay_plain_expect(struct vs_replay *replay, const struct vs_record *records,
-					  uint32_t i, uint32_t nr)
+					  uint32_t i, uint32_t nr, bool is_lazy)
 {
 	const struct vs_item *hint;
 
@@ -526,8 +543,11 @@ static inline void vs_replay_plain_expect(struct vs_replay *replay, const struct
 	if (!hint)
 		return;
 	__builtin_prefetch(hint->account);
-	__builtin_prefetch(hint->range.before);
 	__builtin_prefetch(hint->range.next);
+	/* What stays where it is leaves its neighbours alone. */
+	if (is_lazy && !hint->parent)
+		return;
+	__builtin_prefetch(hint->range.before);
 	__builtin_prefetch(hint->range.parent);
 }
 
@@ -547,7 +567,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_run(
 	for (i = first; i < nr; i++) {
 		if (is_many) {
 			hint = replay->hints[i % VS_REPLAY_AHEAD];
-			vs_replay_plain_expect(replay, records, i, nr);
+			vs_replay_plain_expect(replay, records, i, nr, told->is_lazy);
 		}
 		/* Who adopts it has to be looked for first. */
 		if (records[i].type == VS_RECORD_ALLOC && replay->expected &&
