@@ -41,8 +41,8 @@ static inline __attribute__((always_inline)) int tell(const struct vs_replay *re
 	/* What is served after a failure is of interest. */
 	if (!err && is_birth && lane->failures->threads.nr_used)
 		err = tell_observer(&lane->failures->observer, replay, block, record);
-	if (!err && lane->finder && !is_birth)
-		err = tell_observer(&lane->finder->observer, replay, block, record);
+	if (lane->finder && !is_birth)
+		vs_steps_finder_note_free(lane->finder, block);
 	return err ? err : 1;
 }
 

@@ -43,7 +43,7 @@ static uint32_t hash(uint64_t site, uint64_t size)
 }
 
 /* Mostly it has been charged before. */
-static uint32_t get_site(const struct vs_replay *replay, uint32_t stack)
+static inline uint32_t get_site(const struct vs_replay *replay, uint32_t stack)
 {
 	const struct vs_account *account = vs_replay_get_noted(replay, stack);
 
@@ -87,6 +87,9 @@ static int init_sequence(struct vs_steps_sequence *sequence)
 	sequence->keys = calloc(VS_STEPS_RING + VS_STEPS_GROUP, sizeof(*sequence->keys));
 	sequence->votes = calloc(VS_STEPS_RING, sizeof(*sequence->votes));
 	sequence->latest = calloc(NR_LATEST, sizeof(*sequence->latest));
+#ifdef __x86_64__
+	sequence->is_wide = __builtin_cpu_supports("avx2");
+#endif
 	return sequence->keys && sequence->votes && sequence->latest ? 0 : -VS_ERR_NO_MEMORY;
 }
 
@@ -134,7 +137,8 @@ static uint32_t get_key(const struct vs_steps_sequence *sequence, uint64_t numbe
 }
 
 /* A group: the compiler makes a few instructions of it. */
-static uint32_t count_equal_keys(const uint32_t *a, const uint32_t *b)
+static inline __attribute__((always_inline)) uint32_t count_equal_keys(const uint32_t *a,
+								       const uint32_t *b)
 {
 	uint32_t nr_equal = 0;
 
@@ -143,26 +147,52 @@ static uint32_t count_equal_keys(const uint32_t *a, const uint32_t *b)
 	return nr_equal;
 }
 
-/* Requests of a group, up to `to`, against those before them. Groups do not go around the ring. */
+/* The group that ends before `to`, for all lags. */
+static inline __attribute__((always_inline)) void compare_group(struct vs_steps_sequence *sequence,
+								uint64_t to)
+{
+	uint64_t from = to - VS_STEPS_GROUP;
+	const uint32_t *keys = &sequence->keys[from % VS_STEPS_RING];
+	size_t i;
+
+	for (i = 0; i < sequence->nr_lags; i++)
+		sequence->nr_equal[i] += count_equal_keys(
+			keys, &sequence->keys[(from - sequence->lags[i]) % VS_STEPS_RING]);
+}
+
+#ifdef __x86_64__
+/* The same with registers that are twice as large, for processors that have them. */
+static __attribute__((target("avx2"))) void compare_group_widely(struct vs_steps_sequence *sequence,
+								 uint64_t to)
+{
+	compare_group(sequence, to);
+}
+#else
+#define compare_group_widely compare_group
+#endif
+
+/* Requests up to `to` against those before them. Groups do not go around the ring. */
 static void compare_keys(struct vs_steps_sequence *sequence, uint64_t to)
 {
 	uint64_t from = sequence->counted_to, number;
 	size_t i;
 
+	sequence->counted_to = to;
+	/* No lag is longer than what was there when it was chosen. */
+	if (to - from == VS_STEPS_GROUP && from >= sequence->chosen_at) {
+		if (sequence->is_wide)
+			compare_group_widely(sequence, to);
+		else
+			compare_group(sequence, to);
+		return;
+	}
 	for (i = 0; i < sequence->nr_lags; i++) {
 		uint32_t lag = sequence->lags[i];
 
-		if (to - from == VS_STEPS_GROUP && from >= lag) {
-			sequence->nr_equal[i] +=
-				count_equal_keys(&sequence->keys[from % VS_STEPS_RING],
-						 &sequence->keys[(from - lag) % VS_STEPS_RING]);
-			continue;
-		}
 		for (number = from > lag ? from : lag; number < to; number++)
 			sequence->nr_equal[i] +=
 				get_key(sequence, number) == get_key(sequence, number - lag);
 	}
-	sequence->counted_to = to;
 }
 
 /* number: of a request, from 0. */
@@ -202,8 +232,10 @@ static void end_group(struct vs_steps_sequence *sequence, uint64_t nr)
 
 static void clear_sequence(struct vs_steps_sequence *sequence)
 {
-	struct vs_steps_sequence clear = {
-		.keys = sequence->keys, .votes = sequence->votes, .latest = sequence->latest};
+	struct vs_steps_sequence clear = {.keys = sequence->keys,
+					  .votes = sequence->votes,
+					  .latest = sequence->latest,
+					  .is_wide = sequence->is_wide};
 
 	memset(clear.keys, 0, (VS_STEPS_RING + VS_STEPS_GROUP) * sizeof(*clear.keys));
 	memset(clear.votes, 0, VS_STEPS_RING * sizeof(*clear.votes));
@@ -280,7 +312,7 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 {
 	(void)replay;
 	if (change->type == VS_CHANGE_DISCHARGED)
-		finder_of(observer)->nr_freed += change->item->size;
+		vs_steps_finder_note_free(finder_of(observer), change->item);
 	return 0;
 }
 
@@ -289,7 +321,7 @@ static int on_block(struct vs_observer *observer, const struct vs_replay *replay
 {
 	(void)replay;
 	if (!vs_replay_is_birth(record))
-		finder_of(observer)->nr_freed += block->size;
+		vs_steps_finder_note_free(finder_of(observer), block);
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct vs_steps_sequence {
 	uint64_t counted_to;              /* so many requests are in nr_equal */
 	uint64_t voted_to;                /* and so many have voted */
 	size_t nr_lags;
+	bool is_wide; /* the processor has large registers */
 };
 
 struct vs_steps_finder {
@@ -58,6 +59,13 @@ struct vs_steps {
 
 VS_MUST_CHECK int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks);
 void vs_steps_finder_fini(struct vs_steps_finder *finder);
+
+/* Something that was charged is given back. For those who know the finder. */
+static inline void vs_steps_finder_note_free(struct vs_steps_finder *finder,
+					     const struct vs_item *item)
+{
+	finder->nr_freed += item->size;
+}
 
 /* One that finds out for itself whether there are blocks; NULL is nothing. */
 VS_MUST_CHECK int vs_steps_finder_create(struct vs_steps_finder **finder);
