@@ -84,4 +84,7 @@ VS_MUST_CHECK static inline int vs_columns_reader_next(struct vs_columns_reader 
 	return vs_columns_reader_next_some(reader, event, 1);
 }
 
+/* A bit for each type that events of the block have had so far; the last: for all from there on. */
+uint64_t vs_columns_reader_get_types(const struct vs_columns_reader *reader);
+
 #endif

@@ -23,7 +23,8 @@ struct vs_columns_reader {
 	int error; /* the first one, and then every time */
 	uint32_t nr_left;
 	uint64_t time_unit_ns;
-	uint64_t time; /* of the event before, in units */
+	uint64_t time;  /* of the event before, in units */
+	uint64_t types; /* of its sites */
 	struct vs_wire columns[VS_NR_COLUMNS];
 	struct planes sizes, addresses;
 	struct vs_columns_predict predict;
@@ -130,6 +131,7 @@ static uint32_t get_new_site(struct vs_columns_reader *reader,
 	    site.nr_rows < vs_columns_fields_count_rows(site.type) ||
 	    !vs_columns_fields_is_valid(site.type, site.fields) || reader->error)
 		return fail(reader);
+	reader->types |= (uint64_t)1 << (site.type < 63 ? site.type : 63);
 	number = vs_columns_predict_add_site(predict, thread, &site);
 	reader->sites_of_class[predict->sites[number].class][predict->sites[number].class_index] =
 		(uint16_t)number;
@@ -385,6 +387,11 @@ int vs_columns_reader_next_some(struct vs_columns_reader *reader, struct vs_reco
 	return nr ? (int)nr : reader->error;
 }
 
+uint64_t vs_columns_reader_get_types(const struct vs_columns_reader *reader)
+{
+	return reader->types;
+}
+
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
 /* The numbers are where they are needed; the column itself counts as read. */
@@ -454,6 +461,7 @@ int vs_columns_reader_begin(struct vs_columns_reader *reader, const uint8_t *byt
 
 	reader->error = -VS_ERR_CORRUPT; /* until it is clear that there is something to read */
 	reader->nr_left = nr;
+	reader->types = 0;
 	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
 		vs_wire_init(&reader->columns[i], bytes, 0);
 	vs_columns_predict_begin(&reader->predict);
