@@ -622,38 +622,46 @@ static const struct vs_index_snapshot *find_before(const struct vs_analysis *ana
 		       : NULL;
 }
 
-/* Up to the instant, from where the source stands. */
-static int approach(const struct vs_source *source, const struct vs_instant *instant,
-		    struct vs_replay *replay)
+/* Whether the replay is after the record of an instant. */
+static bool has_reached(const struct vs_replay *replay, const struct vs_instant *instant)
+{
+	return instant->record && replay->counters.nr_records >= instant->record;
+}
+
+/* Up to the record of an instant, from where the source stands; then it stands behind that. */
+static int approach_slowly(const struct vs_source *source, const struct vs_instant *instant,
+			   struct vs_replay *replay)
 {
 	struct vs_record record;
 	int got, err = 0;
 
-	while (!err && (!instant->record || replay->counters.nr_records < instant->record)) {
+	while (!err && !has_reached(replay, instant)) {
 		got = source->next(source->context, &record);
 		if (got <= 0)
 			return got;
-		if (!instant->record && vs_replay_is_event(&record) &&
-		    record.time_ns > instant->time_ns)
-			break;
 		err = vs_replay_add(replay, &record);
 	}
 	return err;
 }
 
-/* How many records of a batch come before the first event behind a time. */
-static uint32_t count_until(const struct vs_batch *batch, uint64_t time_ns)
+/* How many records of a batch there are up to the instant. */
+static uint32_t count_until(const struct vs_batch *batch, const struct vs_instant *instant,
+			    const struct vs_replay *replay)
 {
+	uint64_t left = instant->record - replay->counters.nr_records;
 	uint32_t nr = 0;
 
-	while (nr < batch->nr &&
-	       (batch->records[nr].time_ns <= time_ns || !vs_replay_is_event(&batch->records[nr])))
+	if (instant->record)
+		return left < batch->nr ? (uint32_t)left : batch->nr;
+	while (nr < batch->nr && (batch->records[nr].time_ns <= instant->time_ns ||
+				  !vs_replay_is_event(&batch->records[nr])))
 		nr++;
 	return nr;
 }
 
-/* The same by time, while another thread reads: the source stands anywhere behind it then. */
-static int approach_time(const struct vs_source *source, uint64_t time_ns, struct vs_replay *replay)
+/* Up to an instant, while another thread reads: the source stands anywhere behind it then. */
+static int approach(const struct vs_source *source, const struct vs_instant *instant,
+		    struct vs_replay *replay)
 {
 	struct pass pass = {replay, NULL, NULL};
 	const struct vs_batch *batch;
@@ -661,22 +669,22 @@ static int approach_time(const struct vs_source *source, uint64_t time_ns, struc
 
 	if (err)
 		return err;
-	while (!err && status > 0) {
+	while (!err && status > 0 && !has_reached(replay, instant)) {
 		uint32_t nr;
 
 		batch = vs_read_ahead_get(pass.ahead, 0);
-		nr = count_until(batch, time_ns);
+		nr = count_until(batch, instant, replay);
 		status = nr < batch->nr ? 0 : batch->status;
 		err = add_batch(&pass, batch, nr);
 		vs_read_ahead_release(pass.ahead);
 	}
 	vs_read_ahead_stop(pass.ahead);
-	return err ? err : status;
+	return err || has_reached(replay, instant) ? err : status;
 }
 
-/* snapshot: NULL is the start. */
+/* snapshot: NULL is the start. is_behind: the source is to stand behind the record. */
 static int go_from(const struct vs_analysis *analysis, const struct vs_index_snapshot *snapshot,
-		   const struct vs_instant *instant, struct vs_replay **out)
+		   const struct vs_instant *instant, bool is_behind, struct vs_replay **out)
 {
 	const struct vs_source *source = analysis->source;
 	struct vs_replay *replay;
@@ -690,8 +698,8 @@ static int go_from(const struct vs_analysis *analysis, const struct vs_index_sna
 	else
 		err = source->rewind(source->context);
 	if (!err)
-		err = instant->record ? approach(source, instant, replay)
-				      : approach_time(source, instant->time_ns, replay);
+		err = is_behind ? approach_slowly(source, instant, replay)
+				: approach(source, instant, replay);
 	if (!err && snapshot && !vs_trace_index_is_sound(analysis->index))
 		err = -VS_ERR_CORRUPT;
 	if (err) {
@@ -702,17 +710,29 @@ static int go_from(const struct vs_analysis *analysis, const struct vs_index_sna
 	return 0;
 }
 
-int vs_analysis_go_to(const struct vs_analysis *analysis, const struct vs_instant *instant,
-		      struct vs_replay **out)
+static int go_to(const struct vs_analysis *analysis, const struct vs_instant *instant,
+		 bool is_behind, struct vs_replay **out)
 {
 	const struct vs_index_snapshot *snapshot = find_before(analysis, instant);
-	int err = go_from(analysis, snapshot, instant, out);
+	int err = go_from(analysis, snapshot, instant, is_behind, out);
 
 	if (!err || !snapshot || err == -VS_ERR_NO_MEMORY)
 		return err;
 	/* The index was wrong, or the trace is damaged by now. */
 	vs_trace_index_drop(analysis->index);
-	return go_from(analysis, NULL, instant, out);
+	return go_from(analysis, NULL, instant, is_behind, out);
+}
+
+int vs_analysis_go_to(const struct vs_analysis *analysis, const struct vs_instant *instant,
+		      struct vs_replay **out)
+{
+	return go_to(analysis, instant, false, out);
+}
+
+int vs_analysis_go_behind(const struct vs_analysis *analysis, const struct vs_instant *instant,
+			  struct vs_replay **out)
+{
+	return go_to(analysis, instant, true, out);
 }
 
 bool vs_analysis_has_device(const struct vs_analysis *analysis,

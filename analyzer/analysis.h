@@ -96,6 +96,11 @@ VS_MUST_CHECK int vs_analysis_find_instant(const struct vs_analysis *analysis,
 VS_MUST_CHECK int vs_analysis_go_to(const struct vs_analysis *analysis,
 				    const struct vs_instant *instant, struct vs_replay **replay);
 
+/* The same for one that has a record: the source stands right behind that, to be read on. */
+VS_MUST_CHECK int vs_analysis_go_behind(const struct vs_analysis *analysis,
+					const struct vs_instant *instant,
+					struct vs_replay **replay);
+
 /*
  * The records of the window once more, from the first of the trace on, for a measure that only some
  * command wants. The replay, in which devices have the indices they have in the analysis, stands at

@@ -143,11 +143,12 @@ int vs_device_state_sum_retained(struct vs_retained *retained, const struct vs_a
 	return err;
 }
 
-/* The device at state->at. */
-static int look(struct vs_device_state *state, const struct vs_analysis *analysis)
+/* The device at state->at. is_failure: what comes behind it will be looked at. */
+static int look(struct vs_device_state *state, const struct vs_analysis *analysis, bool is_failure)
 {
 	const struct vs_replay_device *then;
-	int err = vs_analysis_go_to(analysis, &state->at, &state->then);
+	int err = is_failure ? vs_analysis_go_behind(analysis, &state->at, &state->then)
+			     : vs_analysis_go_to(analysis, &state->at, &state->then);
 
 	if (err)
 		return err;
@@ -189,6 +190,7 @@ int vs_device_state_init(struct vs_device_state *state, const struct vs_analysis
 			 const struct vs_replay_device *device, enum vs_at at, uint64_t at_ns)
 {
 	const struct vs_failure_group *oom = vs_failures_get_last(&analysis->failures, device);
+	bool is_failure = oom && (at == VS_AT_DEFAULT || at == VS_AT_OOM);
 	int err;
 
 	memset(state, 0, sizeof(*state));
@@ -196,8 +198,8 @@ int vs_device_state_init(struct vs_device_state *state, const struct vs_analysis
 	state->named = at;
 	err = vs_analysis_find_instant(analysis, device, at, at_ns, &state->at);
 	if (!err)
-		err = look(state, analysis);
-	if (!err && oom && (at == VS_AT_DEFAULT || at == VS_AT_OOM))
+		err = look(state, analysis, is_failure);
+	if (!err && is_failure)
 		err = judge(state, analysis, oom);
 	return err;
 }
@@ -211,7 +213,7 @@ int vs_device_state_init_failure(struct vs_device_state *state, const struct vs_
 	state->device = group->device;
 	state->named = VS_AT_OOM;
 	state->at = group->last_oom.at;
-	err = look(state, analysis);
+	err = look(state, analysis, true);
 	return err ? err : judge(state, analysis, group);
 }
 
