@@ -9,6 +9,7 @@
 
 #include "delegation.h"
 #include "drain.h"
+#include "event_room.h"
 #include "facts.h"
 #include "handles.h"
 #include "hot.h"
@@ -21,6 +22,7 @@
 #include "pools.h"
 #include "ranges.h"
 #include "recorder_define.h"
+#include "recorder_past.h"
 #include "session.h"
 #include "stack.h"
 #include "stack_number.h"
@@ -29,9 +31,6 @@
 #include "thread_calls.h"
 
 #define NR_DEVICES 128u
-
-/* How often the log grows for one event. */
-#define NR_TRIES 4
 
 static struct vs_handles contexts;
 static _Atomic uint32_t last_context;
@@ -59,67 +58,6 @@ static __attribute__((noinline)) void lose(struct vs_live_log *log, uint64_t nr_
 	atomic_store_explicit(&is_any_lost, true, memory_order_relaxed);
 }
 
-static uint32_t padded(uint32_t size)
-{
-	return (VS_LIVE_RECORD_HEAD + size + 7) & ~7u;
-}
-
-static __attribute__((noinline)) struct vs_live_record *make_room(struct vs_thread_state *self,
-								  uint32_t size)
-{
-	struct vs_live_record *record = NULL;
-
-	/* Other threads may take what there is before we do. */
-	for (int i = 0; i < NR_TRIES && !record && vs_session_make_room(); i++)
-		record = vs_ring_begin(&self->ring, size);
-	return record;
-}
-
-/* Room for a record of `size` bytes, stamped now, or NULL. */
-static inline __attribute__((always_inline)) struct vs_live_record *begin_record(
-	struct vs_thread_state *self, uint32_t size)
-{
-	struct vs_live_record *record = vs_ring_begin(&self->ring, size);
-
-	return __builtin_expect(record != NULL, 1) ? record : make_room(self, size);
-}
-
-/*
- * An event, stamped now: room for its struct of record.h, or NULL. Inlined with a size that the
- * compiler knows.
- */
-static inline __attribute__((always_inline)) void *begin_event(struct vs_thread_state *self,
-							       enum vs_record_type type,
-							       uint32_t size)
-{
-	struct vs_live_record *record = begin_record(self, padded(size));
-
-	if (__builtin_expect(!record, 0))
-		return NULL;
-	record->type = (uint8_t)type;
-	record->flags = 0;
-	return record + 1;
-}
-
-/* body: what begin_event() returned, not NULL. */
-static inline void end_event(struct vs_thread_state *self, const void *body)
-{
-	vs_ring_end(&self->ring, (const struct vs_live_record *)body - 1);
-}
-
-static inline __attribute__((always_inline)) bool put_event(struct vs_thread_state *self,
-							    enum vs_record_type type,
-							    const void *body, uint32_t size)
-{
-	void *room = begin_event(self, type, size);
-
-	if (__builtin_expect(!room, 0))
-		return false;
-	memcpy(room, body, size);
-	end_event(self, room);
-	return true;
-}
-
 bool vs_recorder_define(struct vs_thread_state *self, const struct vs_record *definition)
 {
 	struct vs_live_record *record;
@@ -128,7 +66,7 @@ bool vs_recorder_define(struct vs_thread_state *self, const struct vs_record *de
 	if (self->is_short)
 		return false;
 	size = (uint32_t)vs_codec_put_record(self->scratch->bytes, definition);
-	record = begin_record(self, padded(size));
+	record = vs_event_room_begin_record(self, vs_event_room_pad(size));
 	if (!record) {
 		self->is_short = true;
 		return false;
@@ -186,7 +124,7 @@ static __attribute__((noinline)) void tell_lost(struct vs_thread_state *self)
 						     memory_order_relaxed))
 		return;
 	record.nr_events = lost - told;
-	if (!put_event(self, VS_RECORD_LOST, &record, sizeof(record)))
+	if (!vs_event_room_put(self, VS_RECORD_LOST, &record, sizeof(record)))
 		atomic_fetch_sub_explicit(&nr_told, lost - told, memory_order_relaxed);
 }
 
@@ -198,106 +136,17 @@ static void leave(struct vs_thread_state *self)
 	errno = self->saved_errno;
 }
 
-/* ---- What was said before there was a log ---------------------------------------------------- */
-
-static uint32_t use_name(struct vs_thread *thread, uint32_t number);
-
-/*
- * An event with the time it had. Ticks ascend in a ring, so definitions in front of it are of then,
- * too. The drain may be past that time: then the event gets the time of the one before it.
- */
-static void put_past(struct vs_thread_state *self, enum vs_record_type type, const void *body,
-		     uint32_t size)
-{
-	struct vs_live_record *record = begin_record(self, padded(size));
-
-	if (!record) {
-		lose(self->ring.log, 1);
-		return;
-	}
-	record->type = (uint8_t)type;
-	record->flags = 0;
-	record->ticks = self->past;
-	memcpy(record + 1, body, size);
-	vs_ring_end(&self->ring, record);
-}
-
-static void say_note(struct vs_thread_state *self, const struct vs_phase_note *note)
-{
-	struct vs_step step = {.number = note->value};
-	struct vs_mark mark;
-
-	self->past = vs_clock_instant_ticks(&note->at);
-	if (note->is_step) {
-		put_past(self, VS_RECORD_STEP, &step, sizeof(step));
-		return;
-	}
-	mark.name = use_name(&self->base, (uint32_t)note->value);
-	put_past(self, VS_RECORD_MARK, &mark, sizeof(mark));
-}
-
-static void say_open(struct vs_thread_state *self, const struct vs_open_phase *phase)
-{
-	struct vs_phase_push push;
-
-	self->past = vs_clock_instant_ticks(&phase->at);
-	push.name = use_name(&self->base, phase->name);
-	put_past(self, VS_RECORD_PHASE_PUSH, &push, sizeof(push));
-}
-
-/* Ranges are everybody's: whoever comes first says them. */
-static void say_ranges(struct vs_thread_state *self)
-{
-	struct vs_range_start start;
-	struct vs_clock_instant at;
-
-	while (vs_ranges_take(&start.id, &start.name, &at)) {
-		if (vs_clock_instant_ticks(&at) > self->past)
-			self->past = vs_clock_instant_ticks(&at);
-		start.name = use_name(&self->base, start.name);
-		put_past(self, VS_RECORD_RANGE_START, &start, sizeof(start));
-	}
-}
-
-static void say_past(struct vs_thread_state *self)
-{
-	const struct vs_phases *phases = &self->scratch->phases;
-	uint32_t phase = 0, note = 0;
-	bool is_note;
-
-	while (vs_phases_next(phases, &phase, &note, &is_note)) {
-		if (is_note)
-			say_note(self, &phases->notes[note - 1]);
-		else
-			say_open(self, &phases->open[phase - 1]);
-	}
-	say_ranges(self);
-	self->scratch->phases.nr_notes = 0;
-	self->past = 0;
-}
-
-/* Ticks of the first that say_past() will say; 0: it has nothing of this thread to say. */
-static uint64_t get_first_past(struct vs_thread_state *self)
-{
-	struct vs_phases *phases = &self->scratch->phases;
-	uint32_t phase = 0, note = 0;
-	bool is_note;
-
-	vs_phases_enter(phases, vs_lifecycle_recording());
-	if (!vs_phases_next(phases, &phase, &note, &is_note))
-		return 0;
-	return vs_clock_instant_ticks(is_note ? &phases->notes[0].at : &phases->open[0].at);
-}
+/* ---- In and out ------------------------------------------------------------------------------ */
 
 /* A ring, and what this thread said before it had one. */
 static bool begin_ring(struct vs_thread_state *self, struct vs_live_log *log)
 {
 	bool is_open;
 
-	self->past = get_first_past(self);
+	self->past = vs_recorder_past_get_first(self);
 	is_open = open_ring(self, log);
 	if (is_open)
-		say_past(self);
+		lose(log, vs_recorder_past_say(self));
 	self->past = 0;
 	return is_open;
 }
@@ -385,7 +234,7 @@ static inline __attribute__((always_inline)) void write_event(struct vs_thread *
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 
-	finish(self, !self->is_short && put_event(self, type, body, size));
+	finish(self, !self->is_short && vs_event_room_put(self, type, body, size));
 }
 
 /* ---- Definitions that events need ------------------------------------------------------------ */
@@ -445,20 +294,20 @@ static __attribute__((noinline)) void capture_first(struct vs_thread_state *self
 }
 
 /*
- * As begin_event(), in the recorder; the number of the stack is in self->base.stack then. It is
- * stamped before the stack is looked for: the clock waits until all that came before is done, and
- * would wait for that as well; what comes behind goes on beside the program.
+ * As vs_event_room_begin(), in the recorder; the number of the stack is in self->base.stack then.
+ * It is stamped before the stack is looked for: the clock waits until all that came before is done,
+ * and would wait for that as well; what comes behind goes on beside the program.
  */
 static inline __attribute__((always_inline)) void *begin_with_stack(struct vs_thread_state *self,
 								    enum vs_record_type type,
 								    uint32_t size)
 {
-	void *body = self->is_short ? NULL : begin_event(self, type, size);
+	void *body = self->is_short ? NULL : vs_event_room_begin(self, type, size);
 
 	if (__builtin_expect(body && vs_stack_number_recall(&self->base), 1))
 		return body;
 	capture_first(self, body != NULL);
-	return self->is_short ? NULL : begin_event(self, type, size);
+	return self->is_short ? NULL : vs_event_room_begin(self, type, size);
 }
 
 /* The same for a free: who gave memory back is rarely asked, and costs as much as who took it. */
@@ -468,7 +317,7 @@ static inline __attribute__((always_inline)) void *begin_free(struct vs_thread_s
 {
 	if (__builtin_expect(vs_lifecycle_settings()->free_stacks, 0))
 		vs_stack_number_get(&self->base);
-	return self->is_short ? NULL : begin_event(self, type, size);
+	return self->is_short ? NULL : vs_event_room_begin(self, type, size);
 }
 
 static inline uint32_t get_free_stack(const struct vs_thread *self)
@@ -481,7 +330,7 @@ static inline __attribute__((always_inline)) void finish_event(struct vs_thread_
 							       const void *body)
 {
 	if (__builtin_expect(body != NULL, 1))
-		end_event(self, body);
+		vs_event_room_end(self, body);
 	finish(self, body != NULL);
 }
 
@@ -629,8 +478,8 @@ void vs_recorder_add_seen_by(struct vs_thread *self, enum vs_seen_source source,
 
 	/* No event by itself: one that finds no room is not lost. */
 	if (nr_events && vs_lifecycle_is_open() && enter_for(self, 0)) {
-		(void)put_event((struct vs_thread_state *)self, VS_RECORD_SEEN_BY, &event,
-				sizeof(event));
+		(void)vs_event_room_put((struct vs_thread_state *)self, VS_RECORD_SEEN_BY, &event,
+					sizeof(event));
 		leave((struct vs_thread_state *)self);
 	}
 }
@@ -709,14 +558,15 @@ bool vs_recorder_add_memory(struct vs_thread *thread, const struct vs_memory_sam
 		return false;
 	for (uint32_t i = 0; i < sampled->nr_holders; i++)
 		use_name(thread, sampled->holders[i].name);
-	is_kept = !self->is_short &&
-		  put_event(self, VS_RECORD_MEMORY_INFO, &sampled->info, sizeof(sampled->info));
+	is_kept = !self->is_short && vs_event_room_put(self, VS_RECORD_MEMORY_INFO, &sampled->info,
+						       sizeof(sampled->info));
 	if (sampled->own.flags)
-		is_kept = is_kept && put_event(self, VS_RECORD_MEMORY_OWN, &sampled->own,
-					       sizeof(sampled->own));
+		is_kept = is_kept && vs_event_room_put(self, VS_RECORD_MEMORY_OWN, &sampled->own,
+						       sizeof(sampled->own));
 	for (uint32_t i = 0; i < sampled->nr_holders; i++)
-		is_kept = is_kept && put_event(self, VS_RECORD_MEMORY_HOLDER, &sampled->holders[i],
-					       sizeof(sampled->holders[i]));
+		is_kept = is_kept &&
+			  vs_event_room_put(self, VS_RECORD_MEMORY_HOLDER, &sampled->holders[i],
+					    sizeof(sampled->holders[i]));
 	finish(self, is_kept);
 	return true;
 }
@@ -809,8 +659,8 @@ VS_HOT void vs_recorder_add_asked_block(struct vs_thread *self, uint32_t pool, u
 					uint64_t size, uint64_t asked_size, uint64_t run)
 {
 	struct vs_thread_state *state = (struct vs_thread_state *)self;
-	const uint32_t block_size = padded(sizeof(struct vs_block_alloc));
-	const uint32_t both_size = block_size + padded(sizeof(struct vs_block_asked));
+	const uint32_t block_size = vs_event_room_pad(sizeof(struct vs_block_alloc));
+	const uint32_t both_size = block_size + vs_event_room_pad(sizeof(struct vs_block_asked));
 	struct vs_live_record *record;
 	struct vs_block_alloc *event;
 
@@ -946,11 +796,11 @@ static bool put_pops(struct vs_thread *thread, const struct vs_phases *phases, u
 	bool is_kept = true;
 
 	for (uint32_t i = 0; i < nr; i++)
-		is_kept &= put_event(self, VS_RECORD_PHASE_POP, "", 0);
+		is_kept &= vs_event_room_put(self, VS_RECORD_PHASE_POP, "", 0);
 	for (uint32_t i = phases->depth - nr + 1; i < phases->depth; i++) {
 		push.name = use_name(thread, phases->open[i].name);
 		is_kept &= !self->is_short &&
-			   put_event(self, VS_RECORD_PHASE_PUSH, &push, sizeof(push));
+			   vs_event_room_put(self, VS_RECORD_PHASE_PUSH, &push, sizeof(push));
 	}
 	return is_kept;
 }
@@ -1077,7 +927,7 @@ void vs_recorder_check_modules(void)
 		return;
 	while ((event.id = vs_modules_take_unloaded()) != VS_NO_ID) {
 		vs_stack_table_expire();
-		if (!put_event(self, VS_RECORD_MODULE_END, &event, sizeof(event)))
+		if (!vs_event_room_put(self, VS_RECORD_MODULE_END, &event, sizeof(event)))
 			lose(self->ring.log, 1);
 	}
 	leave(self);
