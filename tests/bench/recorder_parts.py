@@ -48,7 +48,7 @@ def measure_stack(bench):
     in_c = re.findall(r"^vs_stack_capture .* ([\d.]+)$", output, re.M)
     in_python = re.findall(r"^ +\d+ +\d+ +\d+ +\d+ +([\d.]+)$", output, re.M)
     targets = [Target("stack capture, hot, against a frame-pointer walk", "2x",
-                      f"{', '.join(known)} as recorded; {', '.join(in_c)} with all frames copied"),
+                      f"{', '.join(known)} as recorded; {', '.join(in_c)} walked anew"),
                Target("stack capture in Python, against unw_backtrace", "0.4x",
                       f"{', '.join(in_python)}; {judged}")]
     return Part(lines=["```", *output.splitlines(), "```", "",
