@@ -6,7 +6,8 @@ import sys
 NR_CALLS = 2000
 
 probe = ctypes.CDLL(sys.argv[1])
-probe.stack_probe_time_ours.restype = ctypes.c_double
+probe.stack_probe_time_known.restype = ctypes.c_double
+probe.stack_probe_time_walk.restype = ctypes.c_double
 probe.stack_probe_time_libunwind.restype = ctypes.c_double
 probe.stack_probe_get_frames.restype = ctypes.c_uint64
 probe.stack_probe_get_captures.restype = ctypes.c_uint64
@@ -18,9 +19,12 @@ def measure():
     nr_frames = (probe.stack_probe_get_frames() - frames) // (
         probe.stack_probe_get_captures() - captures
     )
-    ours = probe.stack_probe_time_ours(NR_CALLS)
-    theirs = probe.stack_probe_time_libunwind(NR_CALLS)
-    return nr_frames, ours, theirs
+    return (
+        nr_frames,
+        probe.stack_probe_time_known(NR_CALLS),
+        probe.stack_probe_time_walk(NR_CALLS),
+        probe.stack_probe_time_libunwind(NR_CALLS),
+    )
 
 
 # Through C, so that each level has native frames of its own.
@@ -32,10 +36,12 @@ def main():
     if probe.stack_probe_init() != 0:
         print("\nthere is no libunwind to compare with")
         return
-    print("\nPython %d.%d, levels deep   frames      ours  unw_backtrace  ratio" % sys.version_info[:2])
+    print("\nPython %d.%d, levels deep   frames  unw_backtrace  vs_stack_recall  ratio"
+          "  vs_stack_capture  ratio" % sys.version_info[:2])
     for depth in (0, 2, 5, 10, 20):
-        nr_frames, ours, theirs = descend(depth)
-        print("%23d %8d %8.0f %14.0f %6.2f" % (depth, nr_frames, ours, theirs, ours / theirs))
+        nr_frames, known, walk, theirs = descend(depth)
+        print("%23d %8d %14.0f %16.0f %6.2f %17.0f %6.2f"
+              % (depth, nr_frames, theirs, known, known / theirs, walk, walk / theirs))
 
 
 main()

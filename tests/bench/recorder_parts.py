@@ -43,14 +43,16 @@ def judge_stacks(bench):
 def measure_stack(bench):
     output, = run_programs(bench, "bench_stack")
     judged = judge_stacks(bench)
-    # A ratio is the last number of its line: of a depth in C, and of one in Python.
+    # A ratio is the last number of its line: of a depth in C. In Python there are two.
     known = re.findall(r"^vs_stack_recall .* ([\d.]+)$", output, re.M)
     in_c = re.findall(r"^vs_stack_capture .* ([\d.]+)$", output, re.M)
-    in_python = re.findall(r"^ +\d+ +\d+ +\d+ +\d+ +([\d.]+)$", output, re.M)
+    in_python = re.findall(r"^ +\d+ +\d+ +\d+ +\d+ +([\d.]+) +\d+ +([\d.]+)$", output, re.M)
     targets = [Target("stack capture, hot, against a frame-pointer walk", "2x",
                       f"{', '.join(known)} as recorded; {', '.join(in_c)} walked anew"),
                Target("stack capture in Python, against unw_backtrace", "0.4x",
-                      f"{', '.join(in_python)}; {judged}")]
+                      f"{', '.join(known for known, _ in in_python)} as recorded; "
+                      f"{', '.join(walked for _, walked in in_python)} walked anew; {judged}"
+                      if in_python else "")]
     return Part(lines=["```", *output.splitlines(), "```", "",
                        f"`test_unwind_python.py`, each compared with libunwind's steps: {judged}."],
                 targets=[target for target in targets if target.measured])
