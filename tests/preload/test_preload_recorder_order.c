@@ -293,6 +293,30 @@ static void test_a_loss_that_could_not_be_told_is_told_later(void **state)
 	assert_int_equal(log_double_count(VS_RECORD_STEP), 2);
 }
 
+/* A block and what it was asked for go together, and are lost together: also where there is room
+ * for one of them. */
+static void test_a_block_is_lost_with_what_it_was_asked_for(void **state)
+{
+	struct vs_thread *self;
+	uint32_t pool;
+
+	(void)state;
+	say_step(1);
+	self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, __builtin_frame_address(0));
+	pool = vs_recorder_create_pool(self, VS_POOL_FRAMEWORK, "bfc", 0, 0);
+	vs_recorder_add_asked_block(self, pool, 0x1000, 512, 400, 7);
+	log_double_limit(VS_LIVE_RECORD_HEAD + sizeof(struct vs_block_alloc) + 8);
+	vs_recorder_add_asked_block(self, pool, 0x2000, 512, 400, 8);
+	log_double_unlimit();
+	vs_recorder_add_asked_block(self, pool, 0x3000, 512, 400, 9);
+	vs_guard_leave(self, VS_GUARD_POOL);
+	assert_int_equal(log_double_get_lost(), 2);
+	assert_int_equal(log_double_get_told(), 2);
+	assert_int_equal(log_double_count(VS_RECORD_BLOCK_ALLOC), 2);
+	assert_int_equal(log_double_count(VS_RECORD_BLOCK_ASKED), 2);
+	assert_int_equal(log_double_get(VS_RECORD_BLOCK_ASKED, 1)->block_asked.run, 9);
+}
+
 static void test_before_an_event_is_lost_room_is_asked_for(void **state)
 {
 	(void)state;
@@ -624,6 +648,7 @@ int main(void)
 		TEST(test_unloading_inside_the_recorder_waits),
 		TEST(test_what_does_not_fit_is_counted_and_told_before_the_next_event),
 		TEST(test_a_loss_that_could_not_be_told_is_told_later),
+		TEST(test_a_block_is_lost_with_what_it_was_asked_for),
 		TEST(test_before_an_event_is_lost_room_is_asked_for),
 		TEST(test_an_event_whose_definitions_do_not_fit_is_lost_and_leaves_no_trap),
 		TEST(test_what_follows_a_definition_that_did_not_fit_is_lost_even_if_it_fits),
