@@ -285,12 +285,11 @@ VS_HOT static uint32_t use_pool(struct vs_thread *thread, uint32_t number)
 
 /* ---- Events with a stack --------------------------------------------------------------------- */
 
-/* A stack that is new, in front of the event, which is stamped anew. */
-static __attribute__((noinline)) void capture_first(struct vs_thread_state *self, bool is_begun)
+/* A stack that is new, in front of the event that is begun, which will be stamped anew. */
+static __attribute__((noinline)) void learn_first(struct vs_thread_state *self)
 {
-	if (is_begun)
-		vs_ring_cancel(&self->ring);
-	vs_stack_number_get(&self->base);
+	vs_ring_cancel(&self->ring);
+	vs_stack_number_learn(&self->base);
 }
 
 /*
@@ -304,9 +303,9 @@ static inline __attribute__((always_inline)) void *begin_with_stack(struct vs_th
 {
 	void *body = self->is_short ? NULL : vs_event_room_begin(self, type, size);
 
-	if (__builtin_expect(body && vs_stack_number_recall(&self->base), 1))
+	if (__builtin_expect(!body || vs_stack_number_recall(&self->base), 1))
 		return body;
-	capture_first(self, body != NULL);
+	learn_first(self);
 	return self->is_short ? NULL : vs_event_room_begin(self, type, size);
 }
 

@@ -314,8 +314,8 @@ static inline __attribute__((always_inline)) bool recall(struct vs_thread_state 
 	return true;
 }
 
-/* The number of a stack that is not known by its path, or was not looked for. */
-static __attribute__((noinline)) uint32_t learn_stack(struct vs_thread_state *self)
+/* The number of a stack that is not known by its path. */
+static uint32_t learn_stack(struct vs_thread_state *self)
 {
 	struct vs_stack_memo *memo = &self->scratch->stacks;
 	/* Before the walk: what is unloaded during it makes the number one of the past. */
@@ -364,9 +364,14 @@ VS_HOT bool vs_stack_number_recall(struct vs_thread *thread)
 	return thread->stack != VS_NO_ID;
 }
 
+void vs_stack_number_learn(struct vs_thread *thread)
+{
+	thread->stack = learn_stack((struct vs_thread_state *)thread);
+}
+
 uint32_t vs_stack_number_get(struct vs_thread *thread)
 {
 	if (!vs_stack_number_recall(thread))
-		thread->stack = learn_stack((struct vs_thread_state *)thread);
+		vs_stack_number_learn(thread);
 	return thread->stack;
 }

@@ -15,9 +15,10 @@ uint32_t vs_stack_number_get(struct vs_thread *thread);
 
 /*
  * The same for a stack that was seen before: thread->stack is its number, or VS_NO_ID if there is
- * none to be had, and nothing is written to the log. False: vs_stack_number_get() is due.
+ * none to be had, and nothing is written to the log. False: vs_stack_number_learn() is due.
  */
 bool vs_stack_number_recall(struct vs_thread *thread);
+void vs_stack_number_learn(struct vs_thread *thread);
 
 /*
  * The frames of Python of this thread, as a stack has them, into the scratch memory's python.words;
