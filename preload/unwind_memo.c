@@ -149,6 +149,20 @@ static unsigned choose_way(struct vs_unwind_memo *memo, const struct vs_unwind_m
 	return memo->next_way++ % VS_UNWIND_MEMO_NR_WAYS;
 }
 
+/*
+ * Seldom, and what is needed is learned again. The runs go first: they are also found by the number
+ * of the one before (vs_unwind_recall), and one that is not in its set any more would not be made
+ * right for the stacks that are learned from now on, but followed by them.
+ */
+static void begin_anew(struct vs_unwind_memo *memo)
+{
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_RUNS; i++)
+		memo->runs[i].key = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	memset(memo->sets, 0, sizeof(memo->sets));
+	memo->nr_runs = 0;
+}
+
 static struct vs_unwind_memo_run *add(struct vs_unwind_memo *memo,
 				      const struct vs_unwind_state *from,
 				      const struct stretch *stretch)
@@ -157,11 +171,8 @@ static struct vs_unwind_memo_run *add(struct vs_unwind_memo *memo,
 	struct vs_unwind_memo_set *set = &memo->sets[vs_unwind_memo_get_set(hash)];
 	unsigned way, shift;
 
-	if (memo->nr_runs == VS_UNWIND_MEMO_NR_RUNS) {
-		/* To begin anew is seldom, and what is needed is learned again. */
-		memset(memo->sets, 0, sizeof(memo->sets));
-		memo->nr_runs = 0;
-	}
+	if (memo->nr_runs == VS_UNWIND_MEMO_NR_RUNS)
+		begin_anew(memo);
 	way = choose_way(memo, set);
 	shift = 16 * way;
 	if (!(set->tags >> shift & 0xffff))

@@ -362,6 +362,35 @@ static void test_a_later_step_by_the_first_bp_begins_a_run(void **state)
 	assert_int_equal(learn(&at)->flags, VS_UNWIND_MEMO_IS_LAST | VS_UNWIND_MEMO_USES_BP);
 }
 
+/* Also those that are found by their number: one that is in no set would not be adapted. */
+static void test_a_full_memo_forgets_all_runs_at_once(void **state)
+{
+	unsigned nr_begun = 0;
+	struct vs_unwind_state at;
+
+	(void)state;
+	begin_frames(1, 600);
+	for (unsigned i = 0; i < 3 * VS_UNWIND_MEMO_NR_RUNS && nr_begun < 2; i++) {
+		uint32_t nr_before = memo->nr_runs;
+
+		at.address = fake_stack_return_by_slots(&stack, 1 + i % 150, 2);
+		at.sp = (uintptr_t)&stack.words[2 + 3 * (i / 150)];
+		at.bp = 7;
+		vs_unwind_memo_learn(memo, &at, &stack.window);
+		nr_begun += memo->nr_runs < nr_before;
+	}
+	assert_int_equal(nr_begun, 1);
+	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_RUNS; i++) {
+		const struct vs_unwind_memo_run *run = &memo->runs[i];
+
+		at.address = run->key ^ vs_unwind_memo_get_key(0);
+		at.sp = run->sp;
+		at.bp = run->bp;
+		if (run->key)
+			assert_ptr_equal(find(&at), run);
+	}
+}
+
 static void test_unloaded_code_is_forgotten(void **state)
 {
 	struct vs_unwind_state at;
@@ -555,6 +584,7 @@ int main(void)
 		TEST(test_a_bp_that_leads_the_walk_tells_two_runs_apart),
 		TEST(test_a_bp_from_the_stack_that_leads_the_walk_is_a_word_of_it),
 		TEST(test_a_later_step_by_the_first_bp_begins_a_run),
+		TEST(test_a_full_memo_forgets_all_runs_at_once),
 		TEST(test_unloaded_code_is_forgotten),
 		TEST(test_nothing_outside_of_the_window_is_loaded),
 		TEST(test_runs_follow_one_another_to_the_end_of_a_deep_stack),
