@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "captures.h"
+#include "hot.h"
 
 /*
  * start: 0 is free, TAKEN is being filled in; else the range is valid. Whoever takes a slot stores
@@ -15,7 +16,7 @@ static struct range {
 	_Atomic uint64_t size;
 } ranges[VS_CAPTURED_MEMORY_MAX];
 
-static _Atomic uint32_t nr_used; /* slots from here on were never taken */
+VS_HOT_DATA static _Atomic uint32_t nr_used; /* slots from here on were never taken */
 
 static void raise_used(uint32_t nr)
 {
@@ -27,11 +28,11 @@ static void raise_used(uint32_t nr)
 		;
 }
 
-void vs_captured_memory_add(uint64_t address, uint64_t size)
+static VS_COLD void add(uint64_t address, uint64_t size)
 {
 	uint64_t none;
 
-	if (!vs_captures_has_any() || address <= TAKEN)
+	if (address <= TAKEN)
 		return;
 	for (uint32_t i = 0; i < VS_CAPTURED_MEMORY_MAX; i++) {
 		none = 0;
@@ -46,15 +47,27 @@ void vs_captured_memory_add(uint64_t address, uint64_t size)
 	}
 }
 
-void vs_captured_memory_remove(uint64_t address)
+void vs_captured_memory_add(uint64_t address, uint64_t size)
 {
-	uint32_t nr = atomic_load_explicit(&nr_used, memory_order_acquire);
+	if (__builtin_expect(vs_captures_has_any(), 0))
+		add(address, size);
+}
 
+static VS_COLD void remove_range(uint64_t address, uint32_t nr)
+{
 	if (address <= TAKEN)
 		return;
 	for (uint32_t i = 0; i < nr; i++)
 		if (atomic_load_explicit(&ranges[i].start, memory_order_relaxed) == address)
 			atomic_store_explicit(&ranges[i].start, 0, memory_order_release);
+}
+
+void vs_captured_memory_remove(uint64_t address)
+{
+	uint32_t nr = atomic_load_explicit(&nr_used, memory_order_acquire);
+
+	if (__builtin_expect(nr != 0, 0))
+		remove_range(address, nr);
 }
 
 bool vs_captured_memory_has(uint64_t address)

@@ -2,11 +2,13 @@
 
 #include <stdatomic.h>
 
+#include "hot.h"
+
 /*
  * Begun and not ended. A stream that is destroyed while it captures leaves it too high, which only
  * makes the hooks more careful than they need be.
  */
-static _Atomic int nr_captures;
+VS_HOT_DATA static _Atomic int nr_captures;
 
 void vs_captures_begin(void)
 {

@@ -60,7 +60,8 @@ static inline uint64_t vs_clock_wall_ns(void)
 	return vs_clock_read(CLOCK_REALTIME);
 }
 
-static inline uint64_t vs_clock_ticks(void)
+/* Always: where it is rarely called from, the compiler would make it a function for all. */
+static inline __attribute__((always_inline)) uint64_t vs_clock_ticks(void)
 {
 	return __builtin_expect(vs_clock_is_tsc, 1) ? vs_clock_read_tsc() : vs_clock_now_ns();
 }

@@ -86,7 +86,7 @@ void vs_driver_pools_sample(struct vs_call *call, uint64_t pool, uint32_t device
 	sample(call, pool, device);
 }
 
-void vs_driver_pools_sample_default(struct vs_call *call, uint32_t device)
+VS_COLD void vs_driver_pools_sample_default(struct vs_call *call, uint32_t device)
 {
 	uint64_t pool = device < MAX_DEVICES ? atomic_load(&default_pools[device]) : 0;
 	struct pool *known = pool ? get_pool(pool) : NULL;

@@ -1,11 +1,12 @@
 #include "event_room.h"
 
+#include "hot.h"
 #include "session.h"
 
 /* How often the log grows for one event. */
 #define NR_TRIES 4
 
-struct vs_live_record *vs_event_room_make(struct vs_thread_state *self, uint32_t size)
+VS_COLD struct vs_live_record *vs_event_room_make(struct vs_thread_state *self, uint32_t size)
 {
 	struct vs_live_record *record = NULL;
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "device_facts.h"
+#include "hot.h"
 
 #define NR_GRAPHS 1024 /* a power of two */
 #define MAX_STEPS 64
@@ -41,7 +42,7 @@ static _Atomic bool is_expected;
 /* Addresses that graphs with AUTO_FREE_ON_LAUNCH left allocated: the next launch frees them, if
  * nobody does before. One without a place is found to be gone when it is allocated again. */
 static _Atomic uint64_t left[NR_LEFT];
-_Atomic unsigned vs_graphs_nr_left;
+VS_HOT_DATA _Atomic unsigned vs_graphs_nr_left;
 
 void vs_graphs_expect_memory(void)
 {
@@ -93,7 +94,7 @@ static bool take_left(uint64_t address)
 	return true;
 }
 
-void vs_graphs_note_freed(uint64_t address)
+VS_COLD void vs_graphs_note_freed(uint64_t address)
 {
 	(void)take_left(address);
 }

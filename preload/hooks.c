@@ -22,7 +22,7 @@ static _Atomic uint32_t numbers[VS_NR_HOOKS];
 /* initial-exec: the general model may allocate at a thread's first use. */
 static _Thread_local uint64_t nr_driver_calls __attribute__((tls_model("initial-exec")));
 
-static __attribute__((noinline)) uint32_t ask_number(enum vs_hook hook)
+static VS_COLD uint32_t ask_number(enum vs_hook hook)
 {
 	int error_number = errno;
 	uint32_t number = vs_recorder_name(names[hook]);
@@ -85,9 +85,8 @@ VS_HOT CUresult vs_hooks_leave_driver(struct vs_call *call, CUresult result)
 	return result;
 }
 
-static __attribute__((noinline)) void note_failure(struct vs_call *call, CUresult result,
-						   enum vs_memory_kind kind, uint32_t device,
-						   uint64_t size, uint32_t pool)
+static VS_COLD void note_failure(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
+				 uint32_t device, uint64_t size, uint32_t pool)
 {
 	uint64_t free_size, total_size;
 
@@ -153,8 +152,8 @@ VS_HOT void vs_hooks_note_free(struct vs_call *call, enum vs_memory_kind kind, u
 	errno = error_number;
 }
 
-void vs_hooks_note_failed_free(struct vs_call *call, CUresult result, enum vs_memory_kind kind,
-			       uint64_t address)
+VS_COLD void vs_hooks_note_failed_free(struct vs_call *call, CUresult result,
+				       enum vs_memory_kind kind, uint64_t address)
 {
 	int error_number = errno;
 

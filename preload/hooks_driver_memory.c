@@ -7,6 +7,7 @@
 #include "device_facts.h"
 #include "driver_pools.h"
 #include "graphs.h"
+#include "hot.h"
 
 static inline void after_cuMemAlloc_v2(struct vs_call *call, CUresult result,
 				       const cuMemAlloc_v2_params *args)
@@ -14,6 +15,7 @@ static inline void after_cuMemAlloc_v2(struct vs_call *call, CUresult result,
 	vs_hooks_note_alloc(call, result, VS_MEMORY_DEVICE, result ? 0 : *args->dptr,
 			    args->bytesize);
 }
+VS_FLAT VS_API CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize);
 VS_DRIVER_HOOK_AFTER(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
 
 /* Bytes of a pitched allocation: as many rows of the pitch; of the width while there is no pitch.
@@ -47,7 +49,7 @@ VS_DRIVER_HOOK_AFTER(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, un
 		     dptr, bytesize, flags)
 
 /* The default pool of the current device. Keeps errno. */
-static __attribute__((noinline)) void sample_current(struct vs_call *call)
+static VS_COLD void sample_current(struct vs_call *call)
 {
 	int error_number = errno;
 
@@ -69,6 +71,7 @@ static inline void after_cuMemFree_v2(struct vs_call *call, CUresult result,
 	if (call->is_recording && args->dptr && vs_driver_pools_has_default())
 		sample_current(call);
 }
+VS_FLAT VS_API CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr);
 VS_DRIVER_HOOK(cuMemFree_v2, (CUdeviceptr dptr), dptr)
 
 /* ---- Host memory ---- */

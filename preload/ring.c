@@ -73,7 +73,7 @@ bool vs_ring_close(struct vs_ring *ring)
 	return nr_before + 1 >= VS_RING_NR_CLOSED;
 }
 
-bool vs_ring_extend(struct vs_ring *ring)
+__attribute__((noinline)) bool vs_ring_extend(struct vs_ring *ring)
 {
 	struct vs_live_chunk *old = ring->chunk;
 	uint32_t number = atomic_load_explicit(&old->ring, memory_order_relaxed);

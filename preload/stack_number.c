@@ -270,7 +270,8 @@ static uint32_t get_stack(struct vs_thread_state *self, bool is_learned, uint64_
 }
 
 /* Mixes the frames of Python of this thread, if it has any, into *path. */
-VS_HOT static void recall_python(const struct vs_thread_state *self, struct vs_unwind_path *path)
+VS_HOT static __attribute__((noinline)) void recall_python(const struct vs_thread_state *self,
+							   struct vs_unwind_path *path)
 {
 	const struct vs_thread_scratch *scratch = self->scratch;
 	const struct vs_thread_call *call =
@@ -347,7 +348,7 @@ static inline bool is_settled(const struct vs_thread_state *self)
 	return self->base.stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short;
 }
 
-VS_HOT bool vs_stack_number_recall(struct vs_thread *thread)
+VS_FLAT __attribute__((noinline)) bool vs_stack_number_recall(struct vs_thread *thread)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 	struct vs_unwind_path path;
@@ -364,7 +365,7 @@ VS_HOT bool vs_stack_number_recall(struct vs_thread *thread)
 	return thread->stack != VS_NO_ID;
 }
 
-void vs_stack_number_learn(struct vs_thread *thread)
+VS_COLD void vs_stack_number_learn(struct vs_thread *thread)
 {
 	thread->stack = learn_stack((struct vs_thread_state *)thread);
 }
