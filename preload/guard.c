@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 
 #include "hot.h"
 #include "lifecycle.h"
 #include "recorder.h"
 #include "thread.h"
+#include "usual.h"
 
 /*
  * Whether a hook that is still on our books was left by longjmp or an exception: a new one lies at
@@ -45,6 +47,13 @@ static inline uint32_t is_driver(enum vs_guard_level level)
 	return (uint32_t)level & 1;
 }
 
+/* All of it in one store: a load of the whole behind stores of parts would wait until they, and all
+ * stores before them, have reached the cache. */
+static inline void set_door(struct vs_thread *self, uint32_t depth, uint32_t nr_driver)
+{
+	self->door = self->ticket | (uint64_t)depth << 32 | (uint64_t)nr_driver << 48;
+}
+
 static inline struct vs_thread *push_hook(struct vs_thread *self, enum vs_guard_level level,
 					  uint32_t api, const void *frame)
 {
@@ -53,7 +62,7 @@ static inline struct vs_thread *push_hook(struct vs_thread *self, enum vs_guard_
 		self->frame = frame;
 		self->stack = VS_NO_ID;
 	}
-	self->nr_driver += is_driver(level);
+	self->nr_driver = (uint8_t)(self->nr_driver + is_driver(level));
 	return self;
 }
 
@@ -64,7 +73,7 @@ static inline bool is_wanted(enum vs_guard_level level)
 	       (level >= VS_GUARD_POOL || !vs_lifecycle_settings()->no_hooks);
 }
 
-/* All that is not a thread's outermost hook in a program that is being recorded. */
+/* All that is not a thread's outermost hook in a program that is being recorded, as usual. */
 static __attribute__((noinline)) struct vs_thread *enter_otherwise(struct vs_thread_state *state,
 								   enum vs_guard_level level,
 								   uint32_t api, const void *frame)
@@ -96,14 +105,17 @@ VS_HOT inline struct vs_thread *vs_guard_enter(enum vs_guard_level level, uint32
 	struct vs_thread_state *state = vs_thread_self();
 	struct vs_thread *self = &state->base;
 
-	if (__builtin_expect(vs_lifecycle_is_begun() && is_wanted(level) && !self->is_inside &&
-				     self->depth == 0,
-			     1))
-		return push_hook(self, level, api, frame);
-	return enter_otherwise(state, level, api, frame);
+	if (__builtin_expect(self->door != vs_usual_get(), 0))
+		return enter_otherwise(state, level, api, frame);
+	set_door(self, 1, is_driver(level));
+	self->api = api;
+	self->frame = frame;
+	self->stack = VS_NO_ID;
+	return self;
 }
 
-VS_HOT void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
+static __attribute__((noinline)) void leave_otherwise(struct vs_thread *self,
+						      enum vs_guard_level level)
 {
 	/* Not below zero: a handler on another stack may have cleared the books. */
 	if (self->depth > 0)
@@ -112,7 +124,21 @@ VS_HOT void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
 		self->nr_driver--;
 }
 
+VS_HOT inline void vs_guard_leave(struct vs_thread *self, enum vs_guard_level level)
+{
+	if (__builtin_expect(self->depth != 1, 0)) {
+		leave_otherwise(self, level);
+		return;
+	}
+	set_door(self, 0, 0);
+}
+
 uint64_t vs_guard_count_events(void)
 {
 	return vs_thread_self()->base.nr_events;
 }
+
+_Static_assert(offsetof(struct vs_thread, depth) == 4 &&
+		       offsetof(struct vs_thread, nr_driver) == 6 &&
+		       offsetof(struct vs_thread, is_inside) == 7,
+	       "set_door() knows where they are");

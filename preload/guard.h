@@ -30,9 +30,21 @@ enum vs_guard_level {
 
 /* What the recorder knows of a thread. Owned by that thread; never freed while it lives. */
 struct vs_thread {
+	/*
+	 * What keeps a hook from being as most are, in one word: door equals the word of usual.h if
+	 * this thread has a ring in the recording, all is as usual there, no hook is on the stack,
+	 * and the thread is not in the recorder's own code.
+	 */
+	union {
+		struct {
+			uint32_t ticket;   /* VS_GUARD_NO_TICKET: it has no ring */
+			uint16_t depth;    /* hooks on the stack */
+			uint8_t nr_driver; /* driver-level hooks among them, and told ones */
+			bool is_inside;    /* in the recorder's own code: do not record */
+		};
+		uint64_t door;
+	};
 	uint32_t id;        /* number in the trace */
-	uint32_t depth;     /* hooks on the stack */
-	uint32_t nr_driver; /* driver-level hooks among them, and told ones */
 	uint32_t api;       /* name (by number) of the outermost hook */
 	uint32_t stack;     /* its stack once captured, VS_NO_ID before */
 	uint64_t nr_events; /* recorded by this thread: lets the runtime level see whether the
@@ -41,8 +53,10 @@ struct vs_thread {
 	uint64_t label;     /* a frame in front of the stack: what a framework is doing; 0: none */
 	uint32_t last_device; /* that it took memory from */
 	const void *frame;    /* frame address of the outermost hook: where a stack starts */
-	bool is_inside;       /* in the recorder's own code: do not record */
 };
+
+/* No word of usual.h. */
+#define VS_GUARD_NO_TICKET UINT32_MAX
 
 /*
  * api: number of the hook's name, from vs_recorder_name(). frame: __builtin_frame_address(0) of the

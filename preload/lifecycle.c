@@ -28,6 +28,7 @@
 #include "stack.h"
 #include "stack_table.h"
 #include "thread.h"
+#include "usual.h"
 
 enum state {
 	STATE_OFF,     /* not started, switched off, or failed */
@@ -70,10 +71,17 @@ static void find_exe(void)
 		strncpy(exe, name, sizeof(exe) - 1);
 }
 
-/* Sets the mark in a page that children find empty. */
+/* What lies in the page that children find empty. */
+struct wiped {
+	_Atomic uint32_t mark;
+	_Atomic uint64_t usual;
+};
+
+/* Sets the mark in such a page. */
 static void set_mark(void)
 {
 	long page_size = sysconf(_SC_PAGESIZE);
+	struct wiped *wiped = NULL;
 
 	if (vs_lifecycle_mark == &no_mark) {
 		void *page = mmap(NULL, (size_t)page_size, PROT_READ | PROT_WRITE,
@@ -82,9 +90,12 @@ static void set_mark(void)
 		if (page != MAP_FAILED) {
 			/* Refused before Linux 4.14: the fork handler has to do then. */
 			madvise(page, (size_t)page_size, MADV_WIPEONFORK);
-			vs_lifecycle_mark = page;
+			wiped = page;
+			vs_lifecycle_mark = &wiped->mark;
 		}
 	}
+	vs_usual_begin(wiped ? &wiped->usual : NULL);
+	vs_message_begin_in_child();
 	atomic_store_explicit(vs_lifecycle_mark, 1, memory_order_release);
 }
 
@@ -263,6 +274,8 @@ static void open_recording(void)
 				 "not recorded as phases",
 				 NULL);
 	atomic_store_explicit(&state, err ? STATE_OFF : STATE_ON, memory_order_release);
+	if (!err && !settings.no_hooks)
+		vs_usual_open(vs_lifecycle_recording());
 	vs_futex_wake_all(&state);
 	if (!err)
 		vs_memory_info_start();
@@ -348,6 +361,7 @@ __attribute__((destructor)) static void end_with_program(void)
 	vs_memory_info_stop();
 	if (atomic_compare_exchange_strong_explicit(&state, &now, STATE_DONE, memory_order_acq_rel,
 						    memory_order_relaxed)) {
+		vs_usual_clear(VS_USUAL_OPEN);
 		if (vs_drain_is_running())
 			vs_drain_stop();
 		else

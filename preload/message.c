@@ -13,6 +13,7 @@
 
 #include "compose.h"
 #include "hot.h"
+#include "usual.h"
 
 #define LINE_MAX_SIZE 1024
 
@@ -122,7 +123,15 @@ void vs_message_post(const char *text, ...)
 	va_start(more, text);
 	compose(&post_line, text, more);
 	va_end(more);
+	/* While it is BUSY, as below: so the bit always says what the state does. */
+	vs_usual_clear(VS_USUAL_SILENT);
 	atomic_store_explicit(&post_state, POST_FULL, memory_order_release);
+}
+
+void vs_message_begin_in_child(void)
+{
+	if (atomic_load_explicit(&post_state, memory_order_relaxed) == POST_FULL)
+		vs_usual_clear(VS_USUAL_SILENT);
 }
 
 void vs_message_flush(void)
@@ -135,5 +144,6 @@ void vs_message_flush(void)
 						     memory_order_acquire, memory_order_relaxed))
 		return;
 	print_line(&post_line);
+	vs_usual_set(VS_USUAL_SILENT);
 	atomic_store_explicit(&post_state, POST_EMPTY, memory_order_release);
 }

@@ -22,4 +22,7 @@ void vs_message_post(const char *text, ...) __attribute__((sentinel));
 /* Prints what was posted, if anything. Any thread; cheap when there is nothing. */
 void vs_message_flush(void);
 
+/* In a child, which has its parent's line: tells usual.h whether there is one. */
+void vs_message_begin_in_child(void);
+
 #endif

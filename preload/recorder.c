@@ -29,6 +29,7 @@
 #include "stack_table.h"
 #include "thread.h"
 #include "thread_calls.h"
+#include "usual.h"
 
 #define NR_DEVICES 128u
 
@@ -45,9 +46,6 @@ static _Atomic uint64_t nr_told;
 /* Lost before there was a log that counts them. */
 static _Atomic uint64_t nr_lost_early;
 
-/* Some were, of this recording: the log's own count is far away. */
-VS_HOT_DATA static atomic_bool is_any_lost;
-
 /* ---- Into the log ---------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) void lose(struct vs_live_log *log, uint64_t nr_events)
@@ -55,7 +53,7 @@ static __attribute__((noinline)) void lose(struct vs_live_log *log, uint64_t nr_
 	if (!nr_events)
 		return;
 	vs_live_log_add_lost(log, nr_events);
-	atomic_store_explicit(&is_any_lost, true, memory_order_relaxed);
+	vs_usual_clear(VS_USUAL_WHOLE);
 }
 
 bool vs_recorder_define(struct vs_thread_state *self, const struct vs_record *definition)
@@ -80,6 +78,17 @@ bool vs_recorder_define(struct vs_thread_state *self, const struct vs_record *de
 	return true;
 }
 
+/* Those that a thread knows to be defined: most of what it uses is in here. */
+static inline bool is_known(uint64_t known, uint32_t number)
+{
+	return number < 64 && known >> number & 1;
+}
+
+static inline uint64_t make_known(uint32_t number)
+{
+	return number < 64 ? UINT64_C(1) << number : 0;
+}
+
 /* A ring in this recording's log, and a name for it. */
 static bool open_ring(struct vs_thread_state *self, struct vs_live_log *log)
 {
@@ -91,6 +100,10 @@ static bool open_ring(struct vs_thread_state *self, struct vs_live_log *log)
 		return false;
 	self->spare_stack = VS_NO_ID; /* numbers start anew with the recording */
 	self->defined_in = vs_lifecycle_recording();
+	self->takes_free_stacks = vs_lifecycle_settings()->free_stacks;
+	self->known_names = make_known(VS_NO_ID);
+	self->known_pools = make_known(VS_NO_ID);
+	self->base.ticket = vs_usual_make_ticket(self->defined_in);
 	prctl(PR_GET_NAME, name);
 	record.thread_name.id = self->base.id;
 	record.thread_name.tid = (uint32_t)syscall(SYS_gettid);
@@ -133,7 +146,7 @@ static void leave(struct vs_thread_state *self)
 	/* The signal handler of this thread must see the claim settled before it may record. */
 	atomic_signal_fence(memory_order_seq_cst);
 	self->base.is_inside = false;
-	errno = self->saved_errno;
+	*self->error_number = self->saved_errno;
 }
 
 /* ---- In and out ------------------------------------------------------------------------------ */
@@ -171,6 +184,24 @@ static __attribute__((noinline)) bool begin_thread(struct vs_thread_state *self,
 	return false;
 }
 
+/* Something is to be seen to first. False: there is nothing to write to. */
+static __attribute__((noinline)) bool enter_otherwise(struct vs_thread_state *self,
+						      unsigned nr_events)
+{
+	self->error_number = &errno;
+	self->saved_errno = errno;
+	self->is_short = false;
+	vs_message_flush();
+	if ((!vs_lifecycle_is_open() || self->defined_in != vs_lifecycle_recording()) &&
+	    !begin_thread(self, nr_events)) {
+		leave(self);
+		return false;
+	}
+	if (!(vs_usual_get() & VS_USUAL_WHOLE))
+		tell_lost(self);
+	return true;
+}
+
 /* Into the recorder, for so many events; false: there is nothing to write to. */
 static inline __attribute__((always_inline)) bool enter_for(struct vs_thread *thread,
 							    unsigned nr_events)
@@ -184,17 +215,11 @@ static inline __attribute__((always_inline)) bool enter_for(struct vs_thread *th
 	self->base.is_inside = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	self->inside = __builtin_frame_address(0);
-	self->saved_errno = errno;
+	/* Once more: the call that lies between may have taken its time. */
+	if (__builtin_expect(self->base.ticket != vs_usual_get(), 0))
+		return enter_otherwise(self, nr_events);
+	self->saved_errno = *self->error_number;
 	self->is_short = false;
-	vs_message_flush();
-	if (__builtin_expect(
-		    !vs_lifecycle_is_open() || self->defined_in != vs_lifecycle_recording(), 0) &&
-	    !begin_thread(self, nr_events)) {
-		leave(self);
-		return false;
-	}
-	if (__builtin_expect(atomic_load_explicit(&is_any_lost, memory_order_relaxed), 0))
-		tell_lost(self);
 	return true;
 }
 
@@ -261,10 +286,19 @@ void vs_recorder_define_name(struct vs_thread_state *self, uint32_t number)
 		define_name(self, number);
 }
 
-VS_HOT static uint32_t use_name(struct vs_thread *thread, uint32_t number)
+static __attribute__((noinline)) void use_other_name(struct vs_thread_state *self, uint32_t number)
 {
-	if (number != VS_NO_ID && !vs_names_is_defined(number, vs_lifecycle_recording()))
-		define_name((struct vs_thread_state *)thread, number);
+	vs_recorder_define_name(self, number);
+	if (vs_names_is_defined(number, vs_lifecycle_recording()))
+		self->known_names |= make_known(number);
+}
+
+static inline uint32_t use_name(struct vs_thread *thread, uint32_t number)
+{
+	struct vs_thread_state *self = (struct vs_thread_state *)thread;
+
+	if (__builtin_expect(!is_known(self->known_names, number), 0))
+		use_other_name(self, number);
 	return number;
 }
 
@@ -276,10 +310,20 @@ static __attribute__((noinline)) void define_pool(struct vs_thread_state *self, 
 		vs_pools_set_defined(number, vs_lifecycle_recording());
 }
 
-VS_HOT static uint32_t use_pool(struct vs_thread *thread, uint32_t number)
+static __attribute__((noinline)) void use_other_pool(struct vs_thread_state *self, uint32_t number)
 {
-	if (number != VS_NO_ID && !vs_pools_is_defined(number, vs_lifecycle_recording()))
-		define_pool((struct vs_thread_state *)thread, number);
+	if (!vs_pools_is_defined(number, vs_lifecycle_recording()))
+		define_pool(self, number);
+	if (vs_pools_is_defined(number, vs_lifecycle_recording()))
+		self->known_pools |= make_known(number);
+}
+
+static inline uint32_t use_pool(struct vs_thread *thread, uint32_t number)
+{
+	struct vs_thread_state *self = (struct vs_thread_state *)thread;
+
+	if (__builtin_expect(!is_known(self->known_pools, number), 0))
+		use_other_pool(self, number);
 	return number;
 }
 
@@ -309,19 +353,25 @@ static inline __attribute__((always_inline)) void *begin_with_stack(struct vs_th
 	return self->is_short ? NULL : vs_event_room_begin(self, type, size);
 }
 
+static VS_COLD void find_free_stack(struct vs_thread_state *self)
+{
+	vs_stack_number_get(&self->base);
+}
+
+/* Not the one of an allocation in the same hook. */
+static inline uint32_t get_free_stack(const struct vs_thread_state *self)
+{
+	return __builtin_expect(self->takes_free_stacks, 0) ? self->base.stack : VS_NO_ID;
+}
+
 /* The same for a free: who gave memory back is rarely asked, and costs as much as who took it. */
 static inline __attribute__((always_inline)) void *begin_free(struct vs_thread_state *self,
 							      enum vs_record_type type,
 							      uint32_t size)
 {
-	if (__builtin_expect(vs_lifecycle_settings()->free_stacks, 0))
-		vs_stack_number_get(&self->base);
+	if (__builtin_expect(self->takes_free_stacks, 0))
+		find_free_stack(self);
 	return self->is_short ? NULL : vs_event_room_begin(self, type, size);
-}
-
-static inline uint32_t get_free_stack(const struct vs_thread *self)
-{
-	return vs_lifecycle_settings()->free_stacks ? self->stack : VS_NO_ID;
 }
 
 /* Publishes the event, if there was room for it, and leaves the recorder. */
@@ -384,7 +434,7 @@ VS_HOT void vs_recorder_add_free(struct vs_thread *self, enum vs_memory_kind kin
 		*event = (struct vs_free){
 			.kind = kind,
 			.address = address,
-			.stack = get_free_stack(self),
+			.stack = get_free_stack(state),
 			.api = self->api,
 		};
 	finish_event(state, event);
@@ -702,7 +752,7 @@ VS_HOT void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64
 		*event = (struct vs_block_free){
 			.pool = pool,
 			.address = address,
-			.stack = get_free_stack(self),
+			.stack = get_free_stack(state),
 		};
 	finish_event(state, event);
 }
@@ -900,7 +950,6 @@ void vs_recorder_clear(void)
 	vs_delegation_clear();
 	vs_modules_clear();
 	vs_ranges_clear();
-	atomic_store_explicit(&is_any_lost, false, memory_order_relaxed);
 	atomic_store_explicit(&nr_told, 0, memory_order_relaxed);
 	atomic_store_explicit(&nr_lost_early, 0, memory_order_relaxed);
 }

@@ -14,7 +14,9 @@
  * Initial-exec: the library is there from the program's start, and no lazy allocation may happen
  * inside a hook. Small, because that space is scarce when it is loaded later.
  */
-static __thread struct vs_thread_state state __attribute__((tls_model("initial-exec")));
+static __thread struct vs_thread_state state __attribute__((tls_model("initial-exec"))) = {
+	.base.ticket = VS_GUARD_NO_TICKET,
+};
 
 static _Atomic uint32_t last_id;
 static pthread_key_t cleanup_key;
@@ -26,6 +28,7 @@ static void end_ring(void)
 	if (state.defined_in == vs_lifecycle_recording() && vs_ring_close(&state.ring))
 		vs_drain_wake();
 	state.defined_in = 0;
+	state.base.ticket = VS_GUARD_NO_TICKET;
 }
 
 /* Nobody works for it any more, nor for calls that it left by an exception. */
@@ -61,7 +64,12 @@ void vs_thread_init(void)
 
 VS_HOT struct vs_thread_state *vs_thread_self(void)
 {
-	return &state;
+	struct vs_thread_state *self = &state;
+
+	/* The compiler is not to know what it points to: it would address some of it by the
+	 * thread's register, some by the pointer, and not see that it is the same. */
+	__asm__("" : "+r"(self));
+	return self;
 }
 
 bool vs_thread_prepare(struct vs_thread_state *self)

@@ -65,14 +65,18 @@ struct vs_thread_scratch {
 
 /* All that is known of a thread; hooks see the first part. Only its own thread touches it. */
 struct vs_thread_state {
-	struct vs_thread base; /* first: a pointer to it is a pointer to this */
-	uint32_t defined_in;   /* recording (vs_lifecycle_recording) that knows the thread */
-	int saved_errno;       /* of the program, while is_inside */
-	const void *inside;    /* a frame of the recorder's, while is_inside */
-	bool is_short;         /* a definition could not be kept: nor can the event */
-	uint32_t spare_stack;  /* a stack's number whose definition did not fit into the log */
-	uint64_t past;         /* ticks that definitions get instead of now; 0: now */
-	struct vs_ring ring;   /* in the log of recording `defined_in` */
+	struct vs_thread base;  /* first: a pointer to it is a pointer to this */
+	uint32_t defined_in;    /* recording (vs_lifecycle_recording) that knows the thread */
+	int saved_errno;        /* of the program, while is_inside */
+	int *error_number;      /* where its errno is: asking libc costs a call */
+	const void *inside;     /* a frame of the recorder's, while is_inside */
+	bool is_short;          /* a definition could not be kept: nor can the event */
+	bool takes_free_stacks; /* as settings.h says */
+	uint32_t spare_stack;   /* a stack's number whose definition did not fit into the log */
+	uint64_t past;          /* ticks that definitions get instead of now; 0: now */
+	uint64_t known_names;   /* numbers below 64 whose names this recording knows, as bits */
+	uint64_t known_pools;   /* the same of pools */
+	struct vs_ring ring;    /* in the log of recording `defined_in` */
 	struct vs_thread_scratch *scratch;
 };
 

@@ -371,7 +371,8 @@ static void test_books_that_were_cleared_meanwhile_stay_clear(void **state)
 	(void)state;
 	vs_told_calls_enter(get_alloc(), "alloc", FRAME(8), &kept);
 	expect("before alloc\n");
-	thread.base.nr_driver = thread.base.depth = 0;
+	thread.base.depth = 0;
+	thread.base.nr_driver = 0;
 	vs_told_calls_leave(get_alloc(), "alloc", 0, FRAME(8), &kept);
 	expect("");
 	assert_int_equal(thread.base.nr_driver, 0);

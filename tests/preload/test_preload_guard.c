@@ -9,6 +9,7 @@
 #include "guard.h"
 #include "record.h"
 #include "thread.h"
+#include "usual.h"
 
 /* Frames of a made-up stack, which grows down. */
 static const void *frame(uintptr_t depth)
@@ -21,8 +22,18 @@ static int set_up(void **state)
 	struct vs_thread_state *self = vs_thread_self();
 
 	(void)state;
-	self->base = (struct vs_thread){0};
+	self->base = (struct vs_thread){.ticket = VS_GUARD_NO_TICKET};
 	self->inside = NULL;
+	vs_usual_begin(NULL);
+	return 0;
+}
+
+/* The same in a thread that has a ring: most hooks take the short way then. */
+static int set_up_with_ticket(void **state)
+{
+	set_up(state);
+	vs_usual_open(7);
+	vs_thread_self()->base.ticket = vs_usual_make_ticket(7);
 	return 0;
 }
 
@@ -119,15 +130,40 @@ static void test_leaving_more_often_than_entering_does_no_harm(void **state)
 	assert_int_equal(self->nr_driver, 0);
 }
 
+/* The words differ as soon as a hook is on the stack, and are the same again behind it. */
+static void test_a_ticket_is_all_that_the_short_way_asks_for(void **state)
+{
+	struct vs_thread *self = &vs_thread_self()->base;
+
+	(void)state;
+	assert_int_equal(self->door, vs_usual_get());
+	assert_ptr_equal(vs_guard_enter(VS_GUARD_DRIVER, 5, frame(1)), self);
+	assert_int_not_equal(self->door, vs_usual_get());
+	assert_int_equal(self->depth, 1);
+	assert_int_equal(self->nr_driver, 1);
+	assert_int_equal(self->ticket, vs_usual_get());
+	vs_guard_leave(self, VS_GUARD_DRIVER);
+	assert_int_equal(self->door, vs_usual_get());
+	self->is_inside = true;
+	assert_int_not_equal(self->door, vs_usual_get());
+	self->is_inside = false;
+	vs_usual_clear(VS_USUAL_SILENT);
+	assert_int_not_equal(self->door, vs_usual_get());
+}
+
 int main(void)
 {
+#define TEST(name) \
+	cmocka_unit_test_setup(name, set_up), cmocka_unit_test_setup(name, set_up_with_ticket)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_the_outermost_hook_gives_name_and_frame, set_up),
-		cmocka_unit_test_setup(test_the_next_outermost_hook_starts_anew, set_up),
-		cmocka_unit_test_setup(test_inside_the_recorder_nothing_is_recorded, set_up),
-		cmocka_unit_test_setup(test_a_hook_left_by_a_jump_is_forgotten, set_up),
-		cmocka_unit_test_setup(test_a_recorder_left_by_a_jump_records_again, set_up),
-		cmocka_unit_test_setup(test_leaving_more_often_than_entering_does_no_harm, set_up),
+		TEST(test_the_outermost_hook_gives_name_and_frame),
+		TEST(test_the_next_outermost_hook_starts_anew),
+		TEST(test_inside_the_recorder_nothing_is_recorded),
+		TEST(test_a_hook_left_by_a_jump_is_forgotten),
+		TEST(test_a_recorder_left_by_a_jump_records_again),
+		TEST(test_leaving_more_often_than_entering_does_no_harm),
+		cmocka_unit_test_setup(test_a_ticket_is_all_that_the_short_way_asks_for,
+				       set_up_with_ticket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "message.h"
+#include "usual.h"
 
 static int saved_stderr;
 static char text[4096];
@@ -160,16 +161,24 @@ static void test_a_posted_message_waits_for_somebody_to_print_it(void **state)
 {
 	int *ends = *state;
 
+	vs_usual_begin(NULL);
 	vs_message_init();
 	vs_message_flush();
 	assert_string_equal(read_all(ends[0]), "");
+	assert_true(vs_usual_get() & VS_USUAL_SILENT);
 	vs_message_post("old", NULL);
 	vs_message_post("new", NULL);
 	assert_string_equal(read_all(ends[0]), "");
+	assert_false(vs_usual_get() & VS_USUAL_SILENT);
+	/* A child has it, too, and begins with a new word. */
+	vs_usual_begin(NULL);
+	vs_message_begin_in_child();
+	assert_false(vs_usual_get() & VS_USUAL_SILENT);
 	errno = 4711;
 	vs_message_flush();
 	assert_int_equal(errno, 4711);
 	assert_string_equal(read_all(ends[0]), "vramscope: new\n");
+	assert_true(vs_usual_get() & VS_USUAL_SILENT);
 	vs_message_flush();
 	assert_string_equal(read_all(ends[0]), "");
 }
