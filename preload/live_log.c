@@ -155,6 +155,7 @@ static int map_file(struct vs_live_log *log, int fd, uint32_t nr_chunks, uint32_
 	atomic_init(&log->grower, 0);
 	atomic_store_explicit(&log->failed_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&log->nr_closed, 0, memory_order_relaxed);
+	atomic_store_explicit(&log->nr_populated, 0, memory_order_relaxed);
 	return 0;
 }
 
@@ -318,6 +319,64 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 		await_growth(log, before);
 	}
 	return vs_live_log_get_nr_chunks(log) > before;
+}
+
+/* ---- Pages ----------------------------------------------------------------------------------- */
+
+/* Linux 5.14. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/*
+ * In chunks: how many are ready before the first is full, which most processes never get to; how
+ * many behind those that are in use; when the drain is woken for more; and how many at once, while
+ * others who want to map memory wait.
+ */
+#define NR_FIRST_PAGES 8u
+#define NR_AHEAD       64u
+#define NR_LEAST_AHEAD 24u
+#define NR_PAGES_STEP  8u
+
+static uint32_t get_nr_used(const struct vs_live_log *log)
+{
+	return atomic_load_explicit(&log->header->nr_used, memory_order_relaxed);
+}
+
+static uint32_t min(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+void vs_live_log_populate(struct vs_live_log *log)
+{
+	uint32_t nr = atomic_load_explicit(&log->nr_populated, memory_order_relaxed);
+	uint32_t used = get_nr_used(log);
+	uint32_t wanted =
+		min(used < 2 ? NR_FIRST_PAGES : used + NR_AHEAD, vs_live_log_get_nr_chunks(log));
+	int saved = errno;
+
+	/* What is in use has its pages. */
+	for (nr = nr < used && used ? used - 1 : nr; nr < wanted;) {
+		uint32_t end = min(nr + NR_PAGES_STEP, wanted);
+
+		if (madvise(vs_live_log_chunk(log, nr), (size_t)(end - nr) * VS_LIVE_CHUNK_SIZE,
+			    MADV_POPULATE_WRITE) < 0) {
+			atomic_store_explicit(&log->nr_populated, UINT32_MAX, memory_order_relaxed);
+			break;
+		}
+		nr = end;
+		atomic_store_explicit(&log->nr_populated, nr, memory_order_relaxed);
+	}
+	errno = saved;
+}
+
+bool vs_live_log_wants_pages(const struct vs_live_log *log)
+{
+	uint32_t nr = atomic_load_explicit(&log->nr_populated, memory_order_relaxed);
+	uint32_t used = get_nr_used(log);
+
+	return used >= 2 && nr < vs_live_log_get_nr_chunks(log) && used + NR_LEAST_AHEAD > nr;
 }
 
 void vs_live_log_unlink(struct vs_live_log *log, const char *path)

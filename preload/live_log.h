@@ -25,6 +25,9 @@ struct vs_live_log {
 	_Atomic uintptr_t grower;
 	_Atomic uint64_t failed_ns; /* when it last could not grow; 0: it could */
 	_Atomic uint32_t nr_closed; /* slots and chunks of threads that have ended */
+	/* Chunks whose pages the process has: the drain stores, threads look whether it is time to
+	 * wake it. UINT32_MAX: the kernel cannot do that, and nobody is to ask again. */
+	_Atomic uint32_t nr_populated;
 };
 
 /* What a new log says about itself. */
@@ -54,6 +57,15 @@ VS_MUST_CHECK int vs_live_log_create(struct vs_live_log *log, const char *path,
  * other half), or the disk is full. Then that is not tried again for a second.
  */
 bool vs_live_log_grow(struct vs_live_log *log, const char *path);
+
+/*
+ * Has the kernel give the process pages of chunks that will be used next: a page that a thread
+ * touches first costs it as much as ten events. One thread, the drain.
+ */
+void vs_live_log_populate(struct vs_live_log *log);
+
+/* Whether it is time for that. Any thread. */
+bool vs_live_log_wants_pages(const struct vs_live_log *log);
 
 /* Removes the file at `path`, if it is this log's: then it cannot grow any more. */
 void vs_live_log_unlink(struct vs_live_log *log, const char *path);

@@ -141,6 +141,62 @@ static void test_the_chunk_given_back_last_is_used_first(void **state)
 	assert_int_equal(vs_live_log_take_chunk(&log_), 2);
 }
 
+/* Whether all pages of a chunk are the process's. */
+static bool has_pages(uint32_t index)
+{
+	unsigned char pages[VS_LIVE_CHUNK_SIZE / 4096];
+	uint64_t entry;
+	bool has_all = true;
+	int fd = open("/proc/self/pagemap", O_RDONLY);
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < sizeof(pages); i++) {
+		uintptr_t address = (uintptr_t)vs_live_log_chunk(&log_, index) + 4096 * i;
+
+		assert_int_equal(
+			pread(fd, &entry, sizeof(entry), (off_t)(address / 4096 * sizeof(entry))),
+			sizeof(entry));
+		has_all = has_all && entry >> 63; /* it is present */
+	}
+	close(fd);
+	return has_all;
+}
+
+static void test_pages_are_there_before_they_are_needed(void **state)
+{
+	uint32_t nr_with = 0;
+
+	(void)state;
+	vs_live_log_take_chunk(&log_);
+	assert_false(has_pages(3));
+	errno = 77;
+	vs_live_log_populate(&log_);
+	assert_int_equal(errno, 77);
+	if (atomic_load(&log_.nr_populated) == UINT32_MAX) {
+		print_message("a kernel before 5.14\n");
+		assert_false(vs_live_log_wants_pages(&log_));
+		return;
+	}
+	/* Most programs fill no chunk: not all of it. */
+	while (nr_with < NR_CHUNKS && has_pages(nr_with))
+		nr_with++;
+	assert_int_equal(nr_with, 8);
+	assert_false(vs_live_log_wants_pages(&log_));
+	vs_live_log_take_chunk(&log_);
+	assert_true(vs_live_log_wants_pages(&log_));
+	vs_live_log_populate(&log_);
+	for (uint32_t i = 0; i < NR_CHUNKS; i++)
+		assert_true(has_pages(i));
+	/* There are no more, until it grows. */
+	assert_false(vs_live_log_wants_pages(&log_));
+	assert_true(vs_live_log_grow(&log_, path));
+	assert_true(vs_live_log_wants_pages(&log_));
+	assert_false(has_pages(NR_CHUNKS));
+	vs_live_log_populate(&log_);
+	assert_true(has_pages(2 * NR_CHUNKS - 1));
+	assert_false(vs_live_log_wants_pages(&log_));
+}
+
 static void test_it_grows_up_to_its_limit(void **state)
 {
 	(void)state;
@@ -362,6 +418,7 @@ int main(void)
 		TEST(test_times_lie_on_a_line_through_the_anchors),
 		TEST(test_every_chunk_is_given_out_once),
 		TEST(test_the_chunk_given_back_last_is_used_first),
+		TEST(test_pages_are_there_before_they_are_needed),
 		TEST(test_it_grows_up_to_its_limit),
 		TEST(test_a_thread_that_jumped_out_of_it_makes_it_larger_again),
 		TEST(test_no_handler_keeps_the_thread_that_makes_it_larger),
