@@ -6,6 +6,9 @@
 
 #include "wire.h"
 
+/* The compiler would call what is used for two kinds of columns. */
+#define INLINE static inline __attribute__((always_inline))
+
 /*
  * A state is a number from LOW to below LOW << 16. Four take turns, so that the processor can work
  * on them side by side. Frequencies of a table add up to SCALE.
@@ -19,31 +22,71 @@
 /* Below this, a table takes more than it saves. */
 #define MIN_SIZE 32
 
+/* Bytes of a column that are looked at to guess what all of them are like. */
+#define NR_SAMPLES 64
+
+/* From this frequency on, four bytes of a kind in a row are what comes next nearly always. */
+#define USUAL_FREQUENCY (SCALE - SCALE / 16)
+
 struct table {
 	uint16_t frequency[256];
 	uint16_t start[256]; /* sum of the frequencies before it */
 	uint32_t first, last;
-	uint32_t nr; /* bytes that occur */
+	uint32_t nr;   /* bytes that occur */
+	uint32_t most; /* the most frequent one */
 };
 
 /* ---- Packing ------------------------------------------------------------------------------ */
 
+/*
+ * Whether nearly all bytes are the same, by some of them: such are columns where everything is as
+ * expected. Where it is not so, to look for it would be a branch that nobody can foresee.
+ */
+static bool guess_usual(const uint8_t *column, size_t size, uint8_t *usual)
+{
+	size_t step = size / NR_SAMPLES;
+	uint32_t nr = 0;
+
+	/* Of three, the one that another agrees with. */
+	*usual = column[0] == column[size / 2] ? column[0] : column[size - 1];
+	for (size_t i = 0; step && i < NR_SAMPLES; i++)
+		nr += column[i * step] == *usual;
+	return nr >= NR_SAMPLES - NR_SAMPLES / 32;
+}
+
 /* Four counters for each byte: adding to the same one twice in a row waits for memory. */
+static inline void count_four(uint32_t parts[4][256], const uint8_t *column)
+{
+	parts[0][column[0]]++;
+	parts[1][column[1]]++;
+	parts[2][column[2]]++;
+	parts[3][column[3]]++;
+}
+
 static void count_bytes(uint32_t counts[256], const uint8_t *column, size_t size)
 {
 	uint32_t parts[4][256] = {0};
+	uint32_t nr_usual = 0;
+	uint64_t eights, eight;
+	uint8_t usual;
+	bool has_usual = guess_usual(column, size, &usual);
 	size_t i = 0;
 
-	for (; i + 4 <= size; i += 4) {
-		parts[0][column[i]]++;
-		parts[1][column[i + 1]]++;
-		parts[2][column[i + 2]]++;
-		parts[3][column[i + 3]]++;
+	eights = UINT64_C(0x0101010101010101) * usual;
+	for (; i + 8 <= size; i += 8) {
+		memcpy(&eight, column + i, sizeof(eight));
+		if (has_usual && eight == eights) {
+			nr_usual += 8;
+			continue;
+		}
+		count_four(parts, column + i);
+		count_four(parts, column + i + 4);
 	}
 	for (; i < size; i++)
 		parts[0][column[i]]++;
 	for (uint32_t byte = 0; byte < 256; byte++)
 		counts[byte] = parts[0][byte] + parts[1][byte] + parts[2][byte] + parts[3][byte];
+	counts[usual] += nr_usual;
 }
 
 /* Everything that occurs gets at least 1; what rounding leaves goes to the most frequent. */
@@ -71,6 +114,7 @@ static void make_table(struct table *table, const uint32_t counts[256], size_t s
 		sum += table->frequency[byte];
 	}
 	table->frequency[most] = (uint16_t)(table->frequency[most] + SCALE - sum);
+	table->most = most;
 	for (uint32_t byte = table->first; byte < table->last; byte++)
 		table->start[byte + 1] = (uint16_t)(table->start[byte] + table->frequency[byte]);
 }
@@ -138,14 +182,42 @@ static inline uint8_t *put_byte(uint8_t *end, uint32_t *state, const struct turn
 	return end - 2 + 2 * is_below;
 }
 
+/* The same for a state that is known to be below the limit. */
+static inline void take_turn(uint32_t *state, const struct turn *turn)
+{
+	*state += turn->start + (uint32_t)((wide)*state * turn->reciprocal >> 64) * turn->rest;
+}
+
+/*
+ * Four times the byte that nearly all are. False, and nothing is done: other bytes, or a word has
+ * to go out, which is rare then.
+ */
+static inline bool put_usual(uint32_t states[NR_STATES], const struct turn *turn, uint32_t usual,
+			     const uint8_t *column)
+{
+	uint32_t four;
+
+	memcpy(&four, column, sizeof(four));
+	if (four != usual || states[0] >= turn->limit || states[1] >= turn->limit ||
+	    states[2] >= turn->limit || states[3] >= turn->limit)
+		return false;
+	take_turn(&states[0], turn);
+	take_turn(&states[1], turn);
+	take_turn(&states[2], turn);
+	take_turn(&states[3], turn);
+	return true;
+}
+
 /*
  * From the last byte of the column to the first, because it is read the other way round. The words
  * go down from `end` on; NULL if they would come below `low`. The states at the end need more room
  * than a word for each of them, so it is enough to look for that.
  */
-static uint8_t *put_words(uint8_t *low, uint8_t *end, const struct turn turns[256],
-			  const uint8_t *column, size_t size)
+INLINE uint8_t *put_words(uint8_t *low, uint8_t *end, const struct turn turns[256],
+			  const uint8_t *column, size_t size, bool has_usual, uint32_t usual)
 {
+	const uint32_t usual_four = UINT32_C(0x01010101) * usual;
+	const struct turn usual_turn = turns[usual];
 	uint32_t states[NR_STATES] = {LOW, LOW, LOW, LOW};
 	size_t i = size;
 
@@ -154,6 +226,8 @@ static uint8_t *put_words(uint8_t *low, uint8_t *end, const struct turn turns[25
 	for (; i % NR_STATES; i--)
 		end = put_byte(end, &states[(i - 1) % NR_STATES], &turns[column[i - 1]]);
 	for (; i > 0; i -= NR_STATES) {
+		if (has_usual && put_usual(states, &usual_turn, usual_four, &column[i - NR_STATES]))
+			continue;
 		if (end - low < NR_STATES * STATE_SIZE)
 			return NULL;
 		end = put_byte(end, &states[3], &turns[column[i - 1]]);
@@ -168,6 +242,15 @@ static uint8_t *put_words(uint8_t *low, uint8_t *end, const struct turn turns[25
 		vs_wire_put_le32(end, states[state]);
 	}
 	return end;
+}
+
+/* Each kind by code of its own. */
+static uint8_t *put_any(uint8_t *low, uint8_t *end, const struct turn turns[256],
+			const uint8_t *column, size_t size, const struct table *table)
+{
+	if (table->frequency[table->most] >= USUAL_FREQUENCY)
+		return put_words(low, end, turns, column, size, true, table->most);
+	return put_words(low, end, turns, column, size, false, table->most);
 }
 
 size_t vs_columns_pack_put(uint8_t *out, const uint8_t *column, size_t size)
@@ -191,7 +274,7 @@ size_t vs_columns_pack_put(uint8_t *out, const uint8_t *column, size_t size)
 		return head_size;
 	/* One byte less than the column has: the same size would mean that it is not packed. */
 	make_turns(turns, &table);
-	words = put_words(out + head_size, out + size - 1, turns, column, size);
+	words = put_any(out + head_size, out + size - 1, turns, column, size, &table);
 	if (!words)
 		goto plain;
 	words_size = (size_t)(out + size - 1 - words);

@@ -107,6 +107,26 @@ static void test_byte_that_occurs_once_comes_back(void **state)
 
 /* ---- Sizes -------------------------------------------------------------------------------- */
 
+/* Such have a way of their own: many in a row, a few others anywhere, in front and at the end. */
+static void test_columns_of_nearly_one_byte_come_back(void **state)
+{
+	uint8_t *column = get_memory(SIZE_MOST);
+	uint64_t random = 7;
+
+	(void)state;
+	for (uint32_t round = 0; round < 300; round++) {
+		size_t size = 32 + draw(&random) % (round < 290 ? 5000 : SIZE_MOST - 32);
+		uint64_t one_in = 2ull << round % 14;
+		uint8_t usual = (uint8_t)draw(&random);
+
+		for (size_t i = 0; i < size; i++)
+			column[i] = draw(&random) % one_in ? usual : (uint8_t)draw(&random);
+		column[round % 2 ? 0 : size - 1] ^= round % 3 == 0;
+		expect_back(column, size);
+	}
+	free(column);
+}
+
 static void test_column_of_one_byte_takes_two(void **state)
 {
 	uint8_t column[1000];
@@ -258,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_columns_of_any_size_come_back),
 		cmocka_unit_test(test_columns_of_any_bytes_come_back),
 		cmocka_unit_test(test_byte_that_occurs_once_comes_back),
+		cmocka_unit_test(test_columns_of_nearly_one_byte_come_back),
 		cmocka_unit_test(test_column_of_one_byte_takes_two),
 		cmocka_unit_test(test_random_bytes_are_left_as_they_are),
 		cmocka_unit_test(test_columns_come_close_to_their_entropy),
