@@ -37,7 +37,7 @@ struct vs_columns {
 	uint64_t reciprocal; /* of that, times 2^64, rounded up: get_delta() */
 	uint64_t near_ns;    /* that it is exact for */
 	uint32_t nr;
-	uint32_t mark; /* of this block in the finders: 1 to 65535 */
+	uint32_t mark; /* of this block in the finders: 1 to 65535, in the upper half */
 	uint64_t first_time;
 	uint64_t floor_ns;            /* time of the event before, as the decoder will see it */
 	uint8_t *ends[VS_NR_COLUMNS]; /* of what is in the buffers */
@@ -62,15 +62,20 @@ struct vs_columns {
 
 /* ---- Finding what was there before -------------------------------------------------------- */
 
-/* The numbers that a slot can hold: -1 if it is empty in this block. */
+/* The number that a slot holds; not is_number() if it is empty in this block. */
 INLINE uint32_t get_slot(const struct vs_columns *columns, uint32_t slot)
 {
-	return slot >> 16 == columns->mark ? slot & 0xffff : VS_COLUMNS_NONE;
+	return slot ^ columns->mark;
+}
+
+INLINE bool is_number(uint32_t number)
+{
+	return number < VS_COLUMNS_MAX;
 }
 
 INLINE void set_slot(const struct vs_columns *columns, uint32_t *slot, uint32_t number)
 {
-	*slot = columns->mark << 16 | number;
+	*slot = columns->mark | number;
 }
 
 /*
@@ -87,7 +92,7 @@ INLINE uint32_t *find_slot(struct vs_columns *columns, struct finder *finder, ui
 	for (;; at = (at + 1) % (1u << SLOT_BITS)) {
 		uint32_t number = get_slot(columns, finder->slots[at]);
 
-		if (number == VS_COLUMNS_NONE || is_same(columns, number, what))
+		if (!is_number(number) || is_same(columns, number, what))
 			return &finder->slots[at];
 	}
 }
@@ -100,14 +105,27 @@ INLINE bool is_same_thread(const struct vs_columns *columns, uint32_t number, co
 /* type: the event's, which its inlined users know. */
 struct at_site {
 	const struct vs_record *event;
+	const uint32_t *fields; /* the event's */
 	uint32_t type;
 };
+
+/* Two at once: the compiler makes one load of them if they stand side by side. */
+INLINE uint64_t get_pair(const uint32_t *fields)
+{
+	return fields[0] | (uint64_t)fields[1] << 32;
+}
 
 INLINE bool is_same_site(const struct vs_columns *columns, uint32_t number, const void *what)
 {
 	const struct vs_columns_site *site = &columns->predict.sites[number];
 	const struct at_site *at = what;
 
+	/* Most fields, and they do stand side by side. */
+	if (at->type == VS_RECORD_ALLOC)
+		return !((uint64_t)(site->type ^ at->type) |
+			 (get_pair(site->fields) ^ get_pair(at->fields)) |
+			 (get_pair(site->fields + 2) ^ get_pair(at->fields + 2)) |
+			 (get_pair(site->fields + 4) ^ get_pair(at->fields + 4)));
 	return !((site->type ^ at->type) |
 		 vs_columns_fields_compare(site->fields, at->event, at->type));
 }
@@ -175,44 +193,60 @@ static void add_number(struct numbers *numbers, uint64_t value)
 	numbers->values[numbers->nr++] = value;
 }
 
+/* Not the one that was expected. Returns its number. */
+static __attribute__((noinline)) uint32_t put_other_thread(struct vs_columns *columns, uint32_t id)
+{
+	uint32_t *slot = find_slot(columns, &columns->threads_by_id, id, is_same_thread, &id);
+	uint32_t thread = get_slot(columns, *slot);
+
+	put_byte(columns, VS_COLUMN_SITE, VS_SITE_THREAD);
+	if (is_number(thread)) {
+		put_varint(columns, VS_COLUMN_THREAD, thread);
+		return thread;
+	}
+	thread = vs_columns_predict_add_thread(&columns->predict, id);
+	set_slot(columns, slot, thread);
+	put_varint(columns, VS_COLUMN_THREAD, thread);
+	put_varint(columns, VS_COLUMN_THREAD, id);
+	return thread;
+}
+
+/*
+ * now: that of the event before, or what begin_now() made. Mostly a thread goes on, and that was
+ * expected: then nothing is to be noted.
+ */
 INLINE void put_thread(struct vs_columns *columns, struct vs_columns_now *now, uint32_t id)
 {
 	struct vs_columns_predict *predict = &columns->predict;
-	uint32_t thread = vs_columns_predict_get_thread(predict);
-	uint32_t *slot;
+	uint32_t thread = now->next_thread;
 
-	if (thread == VS_COLUMNS_NONE || predict->threads[thread].id != id) {
-		slot = find_slot(columns, &columns->threads_by_id, id, is_same_thread, &id);
-		thread = get_slot(columns, *slot);
-		put_byte(columns, VS_COLUMN_SITE, VS_SITE_THREAD);
-		if (thread == VS_COLUMNS_NONE) {
-			thread = vs_columns_predict_add_thread(predict, id);
-			set_slot(columns, slot, thread);
-			put_varint(columns, VS_COLUMN_THREAD, thread);
-			put_varint(columns, VS_COLUMN_THREAD, id);
-		} else {
-			put_varint(columns, VS_COLUMN_THREAD, thread);
-		}
+	if ((thread == now->thread->number) & (id == now->thread->id)) {
+		now->context = &predict->contexts[now->thread->context];
+		return;
 	}
+	if (thread == VS_COLUMNS_NONE || predict->threads[thread].id != id)
+		thread = put_other_thread(columns, id);
 	vs_columns_predict_take_thread(predict, now, thread);
 }
 
 static __attribute__((noinline)) uint32_t put_new_site(struct vs_columns *columns,
 						       const struct vs_columns_thread *thread,
-						       const struct vs_columns_values *values,
-						       uint32_t type)
+						       const struct vs_record *event, uint32_t type)
 {
 	static const uint32_t zeros[VS_COLUMNS_FIELDS_MAX];
 	struct vs_columns_predict *predict = &columns->predict;
 	uint32_t newest = predict->newest_site[type];
 	const uint32_t *before = newest == VS_COLUMNS_NONE ? zeros : predict->sites[newest].fields;
 	uint32_t nr_fields = vs_columns_fields_count_site(type);
+	struct vs_columns_values values;
 	struct vs_columns_site site = {
 		.type = (uint8_t)type,
 		.nr_rows = (uint8_t)vs_columns_fields_count_rows(type),
 	};
 
-	memcpy(site.fields, values->fields, sizeof(site.fields));
+	/* Not handed over: for that, they would be stored with every event. */
+	vs_columns_fields_get(&values, event, type);
+	memcpy(site.fields, values.fields, sizeof(site.fields));
 	put_byte(columns, VS_COLUMN_SITE, VS_SITE_NEW);
 	put_byte(columns, VS_COLUMN_NEW_SITE, type);
 	put_byte(columns, VS_COLUMN_NEW_SITE, nr_fields);
@@ -245,30 +279,23 @@ INLINE void put_known_site(struct vs_columns *columns, const struct vs_columns_s
 /* The stack says most; the others only must not fall together with it. */
 INLINE uint64_t hash_site(uint32_t type, const uint32_t *fields)
 {
-	uint64_t a = fields[0] | (uint64_t)fields[1] << 32;
-	uint64_t b = fields[2] | (uint64_t)fields[3] << 32;
-	uint64_t c = fields[4] | (uint64_t)fields[5] << 32;
-
-	return a * 0x9e3779b97f4a7c15 + b * 0xe7037ed1a0b428db + c * 0x8ebc6af09c88c6e3 + type;
+	return get_pair(fields) * 0x9e3779b97f4a7c15 + get_pair(fields + 2) * 0xe7037ed1a0b428db +
+	       get_pair(fields + 4) * 0x8ebc6af09c88c6e3 + type;
 }
 
 /* Not the one that was expected. */
 INLINE uint32_t put_other_site(struct vs_columns *columns, const struct vs_columns_now *now,
 			       const struct at_site *at)
 {
-	struct vs_columns_values values;
-	uint32_t number;
-	uint32_t *slot;
+	uint32_t *slot = find_slot(columns, &columns->sites_by_fields,
+				   hash_site(at->type, at->fields), is_same_site, at);
+	uint32_t number = get_slot(columns, *slot);
 
-	vs_columns_fields_get(&values, at->event, at->type);
-	slot = find_slot(columns, &columns->sites_by_fields, hash_site(at->type, values.fields),
-			 is_same_site, at);
-	number = get_slot(columns, *slot);
-	if (number == VS_COLUMNS_NONE) {
-		number = put_new_site(columns, now->thread, &values, at->type);
-		set_slot(columns, slot, number);
-	} else {
+	if (is_number(number)) {
 		put_known_site(columns, &columns->predict.sites[number]);
+	} else {
+		number = put_new_site(columns, now->thread, at->event, at->type);
+		set_slot(columns, slot, number);
 	}
 	vs_columns_predict_expect_site(&columns->predict, now, number);
 	return number;
@@ -278,17 +305,20 @@ INLINE uint32_t put_other_site(struct vs_columns *columns, const struct vs_colum
  * Everything is compared at once, also with what an earlier block has left: there is an answer for
  * every number, and which part of it differs cannot be foreseen by the processor.
  */
-INLINE void put_site(struct vs_columns *columns, struct vs_columns_now *now, uint32_t type,
-		     const struct vs_record *event)
+INLINE void put_site(struct vs_columns *columns, struct vs_columns_now *now,
+		     const struct at_site *at)
 {
-	const struct at_site at = {event, type};
 	uint32_t number = now->context->site;
 	bool is_of_block = now->context->generation == columns->predict.generation;
 
-	if (is_of_block & is_same_site(columns, number, &at))
+	if (is_of_block & is_same_site(columns, number, at))
 		put_byte(columns, VS_COLUMN_SITE, VS_SITE_EXPECTED);
 	else
-		number = put_other_site(columns, now, &at);
+		number = put_other_site(columns, now, at);
+	/* A prefetch is never left out: for frees it would be for nothing. */
+	if (vs_columns_layout_get_class(at->type) == VS_SITE_ALLOC ||
+	    vs_columns_layout_get_class(at->type) == VS_SITE_BLOCK_ALLOC)
+		vs_columns_predict_take_place(&columns->predict, now, number);
 	vs_columns_predict_take_expected_site(&columns->predict, now, number);
 }
 
@@ -300,7 +330,7 @@ INLINE uint64_t get_delta(struct vs_columns *columns, uint64_t time_ns)
 	uint64_t delta;
 
 	/* Several times faster than a division. */
-	if (__builtin_expect((time_ns >= columns->floor_ns) & (passed <= columns->near_ns), 1))
+	if (__builtin_expect(passed <= columns->near_ns && time_ns >= columns->floor_ns, 1))
 		delta = (uint64_t)((wide)passed * columns->reciprocal >> 64);
 	else if (time_ns < columns->floor_ns)
 		delta = time_ns / unit - columns->floor_ns / unit;
@@ -310,24 +340,32 @@ INLINE uint64_t get_delta(struct vs_columns *columns, uint64_t time_ns)
 	return delta;
 }
 
+/* The byte of a time that is not told by it alone. */
+static __attribute__((noinline)) uint8_t put_long_time(struct vs_columns *columns, uint64_t delta)
+{
+	uint32_t power = 63 - (uint32_t)__builtin_clzll(delta);
+
+	if (delta >> VS_TIME_LAST_POWER > 1) {
+		put_varint(columns, VS_COLUMN_TIME_REST, vs_wire_fold_sign(delta));
+		return VS_TIME_OTHER;
+	}
+	put_varint(columns, VS_COLUMN_TIME_REST, delta & ((1ull << (power - 2)) - 1));
+	return (uint8_t)(VS_TIME_POWER + 4 * (power - VS_TIME_POWER_BITS) +
+			 (delta >> (power - 2) & 3));
+}
+
+/* Twice the same but for what the compiler knows of a short time. */
 INLINE void put_time(struct vs_columns *columns, const struct vs_columns_now *now, uint64_t time_ns)
 {
 	uint64_t delta = get_delta(columns, time_ns);
-	uint8_t *byte = &columns->times[columns->nr];
 
 	columns->time_classes[columns->nr] = (uint8_t)vs_columns_predict_get_time_class(now);
-	vs_columns_predict_take_time(now, delta);
 	if (delta < VS_TIME_POWER) {
-		*byte = (uint8_t)delta;
-	} else if (delta >> VS_TIME_LAST_POWER <= 1) {
-		uint32_t power = 63 - (uint32_t)__builtin_clzll(delta);
-
-		*byte = (uint8_t)(VS_TIME_POWER + 4 * (power - VS_TIME_POWER_BITS) +
-				  (delta >> (power - 2) & 3));
-		put_varint(columns, VS_COLUMN_TIME_REST, delta & ((1ull << (power - 2)) - 1));
+		columns->times[columns->nr] = (uint8_t)delta;
+		vs_columns_predict_take_time(now, delta);
 	} else {
-		*byte = VS_TIME_OTHER;
-		put_varint(columns, VS_COLUMN_TIME_REST, vs_wire_fold_sign(delta));
+		columns->times[columns->nr] = put_long_time(columns, delta);
+		vs_columns_predict_take_time(now, delta);
 	}
 }
 
@@ -349,13 +387,13 @@ INLINE uint32_t put_size(struct vs_columns *columns, const struct vs_columns_now
 	}
 	slot = find_slot(columns, &columns->sizes_by_value, value, is_same_size, &value);
 	size = get_slot(columns, *slot);
-	if (size == VS_COLUMNS_NONE) {
+	if (is_number(size)) {
+		put_known(columns, VS_COLUMN_SIZE, VS_COLUMN_SIZE_LOW, VS_SIZE_KNOWN, size);
+	} else {
 		put_byte(columns, VS_COLUMN_SIZE, VS_SIZE_NEW);
 		add_number(&columns->sizes, value);
 		size = vs_columns_predict_add_size(predict, value);
 		set_slot(columns, slot, size);
-	} else {
-		put_known(columns, VS_COLUMN_SIZE, VS_COLUMN_SIZE_LOW, VS_SIZE_KNOWN, size);
 	}
 	return size;
 }
@@ -387,7 +425,7 @@ INLINE uint32_t put_address(struct vs_columns *columns, const struct vs_columns_
 		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_BEHIND);
 		return VS_COLUMNS_NONE;
 	}
-	if (newest == VS_COLUMNS_NONE) {
+	if (!is_number(newest)) {
 		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_NEW);
 		add_number(&columns->addresses, address);
 		return VS_COLUMNS_NONE;
@@ -408,7 +446,8 @@ INLINE void put_alloc(struct vs_columns *columns, const struct vs_columns_now *n
 	vs_columns_predict_take_size(now, size);
 	reused = put_address(columns, now, size, address->value, get_slot(columns, *slot));
 	set_slot(columns, slot, predict->nr_allocs);
-	vs_columns_predict_take_alloc(predict, now, size, address->value, reused);
+	vs_columns_predict_take_alloc_of(predict, now, size, address->value, reused,
+					 address->is_block);
 }
 
 INLINE void put_free(struct vs_columns *columns, const struct vs_columns_now *now,
@@ -417,7 +456,7 @@ INLINE void put_free(struct vs_columns *columns, const struct vs_columns_now *no
 	struct vs_columns_predict *predict = &columns->predict;
 	uint32_t alloc = get_slot(columns, *find_alloc(columns, address));
 
-	if (alloc == VS_COLUMNS_NONE || predict->allocs[alloc].state != VS_COLUMNS_LIVE) {
+	if (!is_number(alloc) || predict->allocs[alloc].state != VS_COLUMNS_LIVE) {
 		put_byte(columns, VS_COLUMN_FREE, VS_FREE_NEW);
 		add_number(&columns->addresses, address->value);
 		vs_columns_predict_take_address(now, address->value);
@@ -442,61 +481,81 @@ static void put_row(struct vs_columns *columns, const struct vs_columns_site *si
 	}
 }
 
-/* type: the event's. Inlined with one that the compiler knows. */
-INLINE void add_event(struct vs_columns *columns, const struct vs_record *event, uint32_t type)
+/*
+ * type: the event's. Inlined with one that the compiler knows. now: of the event before, and then
+ * of this one.
+ */
+INLINE void add_event(struct vs_columns *columns, struct vs_columns_now *now,
+		      const struct vs_record *event, uint32_t type)
 {
 	struct vs_columns_values values;
-	struct vs_columns_now now;
+	struct at_site at = {event, values.fields, type};
 	struct address address;
 
-	if (!columns->nr) {
-		columns->first_time = event->time_ns / columns->time_unit_ns;
-		columns->floor_ns = columns->first_time * columns->time_unit_ns;
-	}
 	vs_columns_fields_get(&values, event, type);
 	if (vs_columns_layout_get_class(type) != VS_SITE_OTHER)
 		prefetch_alloc(columns, values.address);
-	put_thread(columns, &now, event->thread);
-	put_site(columns, &now, type, event);
-	put_time(columns, &now, event->time_ns);
+	put_thread(columns, now, event->thread);
+	put_site(columns, now, &at);
+	put_time(columns, now, event->time_ns);
 	switch (vs_columns_layout_get_class(type)) {
 	case VS_SITE_ALLOC:
 	case VS_SITE_BLOCK_ALLOC:
 		address.value = values.address;
 		address.is_block = type == VS_RECORD_BLOCK_ALLOC;
-		put_alloc(columns, &now, values.size, &address);
+		put_alloc(columns, now, values.size, &address);
 		break;
 	case VS_SITE_FREE:
 	case VS_SITE_BLOCK_FREE:
 		address.value = values.address;
 		address.is_block = type == VS_RECORD_BLOCK_FREE;
-		put_free(columns, &now, &address);
+		put_free(columns, now, &address);
 		break;
 	default:
-		put_row(columns, now.site, values.rows);
+		put_row(columns, now->site, values.rows);
 	}
+	now->next_thread = now->site->next_thread;
 	columns->nr++;
+}
+
+/* What the event before the next one has left. */
+INLINE struct vs_columns_now begin_now(struct vs_columns *columns)
+{
+	struct vs_columns_predict *predict = &columns->predict;
+	uint32_t thread = vs_columns_predict_get_thread(predict);
+
+	/* Before the first event any thread will do: its number is not the one that is expected. */
+	return (struct vs_columns_now){
+		.thread = &predict->threads[thread == VS_COLUMNS_NONE ? 0 : thread],
+		.next_thread = thread,
+	};
 }
 
 /* Nearly all events are of four types, which share nothing but their source. */
 void vs_columns_add_some(struct vs_columns *columns, const struct vs_record *events, uint32_t nr)
 {
+	struct vs_columns_now now = begin_now(columns);
+
+	if (!columns->nr && nr) {
+		columns->first_time = events->time_ns / columns->time_unit_ns;
+		columns->floor_ns = columns->first_time * columns->time_unit_ns;
+	}
 	for (const struct vs_record *event = events; event < events + nr; event++) {
 		switch (event->type) {
 		case VS_RECORD_ALLOC:
-			add_event(columns, event, VS_RECORD_ALLOC);
+			add_event(columns, &now, event, VS_RECORD_ALLOC);
 			break;
 		case VS_RECORD_FREE:
-			add_event(columns, event, VS_RECORD_FREE);
+			add_event(columns, &now, event, VS_RECORD_FREE);
 			break;
 		case VS_RECORD_BLOCK_ALLOC:
-			add_event(columns, event, VS_RECORD_BLOCK_ALLOC);
+			add_event(columns, &now, event, VS_RECORD_BLOCK_ALLOC);
 			break;
 		case VS_RECORD_BLOCK_FREE:
-			add_event(columns, event, VS_RECORD_BLOCK_FREE);
+			add_event(columns, &now, event, VS_RECORD_BLOCK_FREE);
 			break;
 		default:
-			add_event(columns, event, event->type);
+			add_event(columns, &now, event, event->type);
 		}
 	}
 }
@@ -534,14 +593,14 @@ static void begin_block(struct vs_columns *columns)
 	columns->nr = 0;
 	columns->sizes.nr = 0;
 	columns->addresses.nr = 0;
-	if (columns->mark == UINT16_MAX) {
+	if (columns->mark == (uint32_t)UINT16_MAX << 16) {
 		columns->mark = 0;
 		memset(&columns->threads_by_id, 0, sizeof(columns->threads_by_id));
 		memset(&columns->sites_by_fields, 0, sizeof(columns->sites_by_fields));
 		memset(&columns->sizes_by_value, 0, sizeof(columns->sizes_by_value));
 		memset(&columns->allocs_by_address, 0, sizeof(columns->allocs_by_address));
 	}
-	columns->mark++;
+	columns->mark += 1u << 16;
 	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
 		columns->ends[i] = get_buffer(columns, (enum vs_column)i);
 	vs_columns_predict_begin(&columns->predict);

@@ -29,8 +29,9 @@ uint32_t vs_columns_predict_add_thread(struct vs_columns_predict *predict, uint3
 {
 	predict->threads[predict->nr_threads] = (struct vs_columns_thread){
 		.id = id,
+		.number = (uint16_t)predict->nr_threads,
 		.sites = NO_SITES,
-		.context = vs_columns_predict_hash(NO_SITES, VS_COLUMNS_CONTEXT_BITS),
+		.context = (uint16_t)vs_columns_predict_hash(NO_SITES, VS_COLUMNS_CONTEXT_BITS),
 	};
 	return predict->nr_threads++;
 }

@@ -14,7 +14,9 @@
  * for that. It is kept small and asked for early, because most of the time goes into waiting for
  * it.
  */
+#include <float.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "columns.h"
 #include "columns_fields.h"
@@ -28,7 +30,8 @@
 
 struct vs_columns_thread {
 	uint32_t id;
-	uint32_t context; /* index: what its last sites lead to */
+	uint16_t number;
+	uint16_t context; /* index: what its last sites lead to */
 	uint64_t address; /* that it allocated or freed last; 0 */
 	uint64_t sites;   /* of its last three events, the newest in the lowest 16 bits */
 };
@@ -113,7 +116,8 @@ struct vs_columns_now {
 	struct vs_columns_thread *thread;
 	struct vs_columns_context *context;
 	struct vs_columns_site *site;
-	struct vs_columns_place *place;
+	struct vs_columns_place *place; /* of an allocation */
+	uint32_t next_thread;           /* number: expected after it; NONE. For the encoder. */
 };
 
 /* Before the first event of a block. The struct was zero before the first block. */
@@ -166,10 +170,12 @@ static inline void vs_columns_predict_move_on(struct vs_columns_predict *predict
 					      struct vs_columns_thread *thread, uint32_t site)
 {
 	uint64_t key = thread->sites << 16 | site;
+	uint32_t context;
 
 	thread->sites = key & 0xffffffffffff;
-	thread->context = vs_columns_predict_hash(thread->sites, VS_COLUMNS_CONTEXT_BITS);
-	__builtin_prefetch(&predict->contexts[thread->context]);
+	context = vs_columns_predict_hash(thread->sites, VS_COLUMNS_CONTEXT_BITS);
+	thread->context = (uint16_t)context;
+	__builtin_prefetch(&predict->contexts[context]);
 }
 
 /* The site is not the one that was expected here: from now on it is. */
@@ -185,14 +191,20 @@ static inline void vs_columns_predict_expect_site(const struct vs_columns_predic
 	};
 }
 
-/* The one that is expected by now. */
-static inline void vs_columns_predict_take_expected_site(struct vs_columns_predict *predict,
-							 struct vs_columns_now *now, uint32_t site)
+/* The place of an allocation at a site. */
+static inline void vs_columns_predict_take_place(struct vs_columns_predict *predict,
+						 struct vs_columns_now *now, uint32_t site)
 {
 	uint64_t key = now->thread->address ^ (uint64_t)site << 48;
 
 	now->place = &predict->places[vs_columns_predict_hash(key, VS_COLUMNS_PLACE_BITS)];
 	__builtin_prefetch(now->place);
+}
+
+/* The one that is expected by now. */
+static inline void vs_columns_predict_take_expected_site(struct vs_columns_predict *predict,
+							 struct vs_columns_now *now, uint32_t site)
+{
 	now->site = &predict->sites[site];
 	predict->last_site = site;
 	vs_columns_predict_move_on(predict, now->thread, site);
@@ -203,15 +215,23 @@ static inline void vs_columns_predict_take_site(struct vs_columns_predict *predi
 {
 	if (vs_columns_predict_get_site(predict, now) != site)
 		vs_columns_predict_expect_site(predict, now, site);
+	vs_columns_predict_take_place(predict, now, site);
 	vs_columns_predict_take_expected_site(predict, now, site);
 }
 
-/* Two classes for each doubling of the time that is expected. */
+/*
+ * Two classes for each doubling of the time that is expected: by the exponent and the first bit
+ * behind the point, which the processor is quick to find.
+ */
 static inline uint32_t vs_columns_predict_get_time_class(const struct vs_columns_now *now)
 {
-	uint32_t mean = now->context->mean + 8u;
-	uint32_t power = 31 - (uint32_t)__builtin_clz(mean);
-	uint32_t class = 2 * power + (mean >> (power - 1) & 1) - 6;
+	const float mean = (float)(now->context->mean + 8);
+	uint32_t bits, class;
+
+	_Static_assert(sizeof(mean) == sizeof(bits) && FLT_MANT_DIG == 24 && FLT_MAX_EXP == 128,
+		       "IEEE 754, which all machines have that we build for");
+	memcpy(&bits, &mean, sizeof(bits));
+	class = (bits >> 22) - 2 * 127 - 6;
 
 	return class < VS_NR_TIME_CLASSES ? class : VS_NR_TIME_CLASSES - 1;
 }
@@ -230,9 +250,13 @@ static inline void vs_columns_predict_take_time(const struct vs_columns_now *now
 		return;
 	if (time > most)
 		time = most;
-	mean = mean - (mean >> nr) + (time >> nr);
+	if (nr == 3) {
+		mean = mean - (mean >> 3) + (time >> 3);
+	} else {
+		mean = mean - (mean >> nr) + (time >> nr);
+		context->nr_times = (uint8_t)(nr + 1);
+	}
 	context->mean = (uint16_t)mean;
-	context->nr_times = (uint8_t)(nr < 3 ? nr + 1 : 3);
 	now->site->mean = (uint16_t)mean;
 }
 
@@ -294,9 +318,10 @@ static inline uint64_t vs_columns_predict_get_behind(const struct vs_columns_pre
 }
 
 /* reused: the allocation that had the address before, as far as it was said, or NONE. */
-static inline void vs_columns_predict_take_alloc(struct vs_columns_predict *predict,
-						 const struct vs_columns_now *now, uint32_t size,
-						 uint64_t address, uint32_t reused)
+static inline void vs_columns_predict_take_alloc_of(struct vs_columns_predict *predict,
+						    const struct vs_columns_now *now, uint32_t size,
+						    uint64_t address, uint32_t reused,
+						    bool is_block)
 {
 	uint32_t number = predict->nr_allocs++;
 	uint16_t link = (uint16_t)(number + 1);
@@ -308,7 +333,7 @@ static inline void vs_columns_predict_take_alloc(struct vs_columns_predict *pred
 		.address = address,
 		.size = (uint16_t)size,
 		.state = VS_COLUMNS_LIVE,
-		.is_block = now->site->class == VS_SITE_BLOCK_ALLOC,
+		.is_block = is_block,
 	};
 	predict->live[link] = (struct vs_columns_live){.older_link = newest, .newer_link = 0};
 	predict->live[newest].newer_link = link;
@@ -324,6 +349,14 @@ static inline void vs_columns_predict_take_alloc(struct vs_columns_predict *pred
 		.alloc = (uint16_t)number,
 	};
 	now->thread->address = address;
+}
+
+static inline void vs_columns_predict_take_alloc(struct vs_columns_predict *predict,
+						 const struct vs_columns_now *now, uint32_t size,
+						 uint64_t address, uint32_t reused)
+{
+	vs_columns_predict_take_alloc_of(predict, now, size, address, reused,
+					 now->site->class == VS_SITE_BLOCK_ALLOC);
 }
 
 /* ---- Frees -------------------------------------------------------------------------------- */
