@@ -250,7 +250,7 @@ static inline void vs_columns_predict_take_time(const struct vs_columns_now *now
 		return;
 	if (time > most)
 		time = most;
-	if (nr == 3) {
+	if (__builtin_expect(nr == 3, 1)) {
 		mean = mean - (mean >> 3) + (time >> 3);
 	} else {
 		mean = mean - (mean >> nr) + (time >> nr);
@@ -317,6 +317,21 @@ static inline uint64_t vs_columns_predict_get_behind(const struct vs_columns_pre
 	return alloc->address + ((size + VS_COLUMNS_ALIGN - 1) & ~(uint64_t)(VS_COLUMNS_ALIGN - 1));
 }
 
+/*
+ * The address of an allocation was given out again. Mostly it is the first in its list, and taken
+ * out at once: how many of those at the beginning are to be passed over cannot be foreseen.
+ */
+static inline void vs_columns_predict_reuse(struct vs_columns_predict *predict, uint32_t number)
+{
+	struct vs_columns_alloc *alloc = &predict->allocs[number];
+	uint16_t *first = &predict->sizes[alloc->size].freed_link;
+
+	if (alloc->state != VS_COLUMNS_FREED)
+		return;
+	alloc->state = VS_COLUMNS_REUSED;
+	*first = *first == number + 1 ? alloc->freed_link : *first;
+}
+
 /* reused: the allocation that had the address before, as far as it was said, or NONE. */
 static inline void vs_columns_predict_take_alloc_of(struct vs_columns_predict *predict,
 						    const struct vs_columns_now *now, uint32_t size,
@@ -327,8 +342,8 @@ static inline void vs_columns_predict_take_alloc_of(struct vs_columns_predict *p
 	uint16_t link = (uint16_t)(number + 1);
 	uint16_t newest = predict->live[0].older_link;
 
-	if (reused != VS_COLUMNS_NONE && predict->allocs[reused].state == VS_COLUMNS_FREED)
-		predict->allocs[reused].state = VS_COLUMNS_REUSED;
+	if (reused != VS_COLUMNS_NONE)
+		vs_columns_predict_reuse(predict, reused);
 	predict->allocs[number] = (struct vs_columns_alloc){
 		.address = address,
 		.size = (uint16_t)size,
