@@ -32,6 +32,14 @@ struct numbers {
 	uint64_t values[VS_COLUMNS_MAX];
 };
 
+/* What a thread will have behind it: of some that share a place, the last one's. */
+struct ahead {
+	uint64_t address;
+	uint64_t sites;
+};
+
+#define NR_AHEAD_THREADS 64u
+
 struct vs_columns {
 	uint32_t time_unit_ns;
 	uint64_t reciprocal; /* of that, times 2^64, rounded up: get_delta() */
@@ -40,10 +48,13 @@ struct vs_columns {
 	uint32_t mark; /* of this block in the finders: 1 to 65535, in the upper half */
 	uint64_t first_time;
 	uint64_t floor_ns;            /* time of the event before, as the decoder will see it */
+	uint32_t nr_unexpected;       /* sites, among the events that were added together */
+	bool is_astray;               /* it was many of them the last time */
 	uint8_t *ends[VS_NR_COLUMNS]; /* of what is in the buffers */
 	uint32_t nr_parts;            /* of what was written last */
 	struct vs_byte_texture_part parts[VS_COLUMNS_NR_PARTS];
 	struct numbers sizes, addresses;
+	struct ahead ahead[NR_AHEAD_THREADS]; /* by a thread's id */
 	struct finder threads_by_id, sites_by_fields, sizes_by_value, allocs_by_address;
 	struct vs_columns_predict predict;
 	/* Bytes of time columns with their classes, event by event; and the bytes class by class.
@@ -107,6 +118,7 @@ struct at_site {
 	const struct vs_record *event;
 	const uint32_t *fields; /* the event's */
 	uint32_t type;
+	const uint32_t *hint; /* the number it may have; NULL */
 };
 
 /* Two at once: the compiler makes one load of them if they stand side by side. */
@@ -115,19 +127,34 @@ INLINE uint64_t get_pair(const uint32_t *fields)
 	return fields[0] | (uint64_t)fields[1] << 32;
 }
 
-INLINE bool is_same_site(const struct vs_columns *columns, uint32_t number, const void *what)
+/*
+ * Whether all differences that were put together are 0, by one comparison: which part of them is
+ * not cannot be foreseen, and the compiler would make a branch of each.
+ */
+INLINE bool is_nothing(uint64_t differences)
+{
+	__asm__("" : "+r"(differences));
+	return !differences;
+}
+
+INLINE uint64_t compare_site(const struct vs_columns *columns, uint32_t number,
+			     const struct at_site *at)
 {
 	const struct vs_columns_site *site = &columns->predict.sites[number];
-	const struct at_site *at = what;
 
 	/* Most fields, and they do stand side by side. */
 	if (at->type == VS_RECORD_ALLOC)
-		return !((uint64_t)(site->type ^ at->type) |
-			 (get_pair(site->fields) ^ get_pair(at->fields)) |
-			 (get_pair(site->fields + 2) ^ get_pair(at->fields + 2)) |
-			 (get_pair(site->fields + 4) ^ get_pair(at->fields + 4)));
-	return !((site->type ^ at->type) |
-		 vs_columns_fields_compare(site->fields, at->event, at->type));
+		return (uint64_t)(site->type ^ at->type) |
+		       (get_pair(site->fields) ^ get_pair(at->fields)) |
+		       (get_pair(site->fields + 2) ^ get_pair(at->fields + 2)) |
+		       (get_pair(site->fields + 4) ^ get_pair(at->fields + 4));
+	return (site->type ^ at->type) |
+	       vs_columns_fields_compare(site->fields, at->event, at->type);
+}
+
+INLINE bool is_same_site(const struct vs_columns *columns, uint32_t number, const void *at)
+{
+	return is_nothing(compare_site(columns, number, at));
 }
 
 INLINE bool is_same_size(const struct vs_columns *columns, uint32_t number, const void *value)
@@ -180,7 +207,7 @@ static void put_known(struct vs_columns *columns, enum vs_column column, enum vs
 		      uint32_t first, uint32_t number)
 {
 	put_byte(columns, low, number & 0xff);
-	if (first + (number >> 8) < 255) {
+	if (__builtin_expect(first + (number >> 8) < 255, 1)) {
 		put_byte(columns, column, first + (number >> 8));
 		return;
 	}
@@ -283,14 +310,22 @@ INLINE uint64_t hash_site(uint32_t type, const uint32_t *fields)
 	       get_pair(fields + 4) * 0x8ebc6af09c88c6e3 + type;
 }
 
-/* Not the one that was expected. */
-INLINE uint32_t put_other_site(struct vs_columns *columns, const struct vs_columns_now *now,
-			       const struct at_site *at)
+/* 0: what was expected is of this block. */
+INLINE uint32_t compare_generation(const struct vs_columns *columns,
+				   const struct vs_columns_now *now)
+{
+	return now->context->generation ^ columns->predict.generation;
+}
+
+/* Not the one that was expected, nor one that was foreseen. */
+INLINE uint32_t put_any_site(struct vs_columns *columns, const struct vs_columns_now *now,
+			     const struct at_site *at)
 {
 	uint32_t *slot = find_slot(columns, &columns->sites_by_fields,
 				   hash_site(at->type, at->fields), is_same_site, at);
 	uint32_t number = get_slot(columns, *slot);
 
+	columns->nr_unexpected++;
 	if (is_number(number)) {
 		put_known_site(columns, &columns->predict.sites[number]);
 	} else {
@@ -301,20 +336,39 @@ INLINE uint32_t put_other_site(struct vs_columns *columns, const struct vs_colum
 	return number;
 }
 
+/* One that is known to be right. */
+INLINE void put_right_site(struct vs_columns *columns, const struct vs_columns_now *now,
+			   uint32_t number)
+{
+	if (is_nothing(compare_generation(columns, now) | (now->context->site ^ number))) {
+		put_byte(columns, VS_COLUMN_SITE, VS_SITE_EXPECTED);
+		return;
+	}
+	columns->nr_unexpected++;
+	put_known_site(columns, &columns->predict.sites[number]);
+	vs_columns_predict_expect_site(&columns->predict, now, number);
+}
+
 /*
  * Everything is compared at once, also with what an earlier block has left: there is an answer for
- * every number, and which part of it differs cannot be foreseen by the processor.
+ * every number, and which part of it differs cannot be foreseen by the processor. With a hint, the
+ * site that is expected is not even looked at: it may be far away.
  */
 INLINE void put_site(struct vs_columns *columns, struct vs_columns_now *now,
 		     const struct at_site *at)
 {
 	uint32_t number = now->context->site;
-	bool is_of_block = now->context->generation == columns->predict.generation;
 
-	if (is_of_block & is_same_site(columns, number, at))
+	if (at->hint && is_number(*at->hint) && is_same_site(columns, *at->hint, at)) {
+		number = *at->hint;
+		put_right_site(columns, now, number);
+	} else if (__builtin_expect(!compare_generation(columns, now) &&
+					    is_same_site(columns, number, at),
+				    1)) {
 		put_byte(columns, VS_COLUMN_SITE, VS_SITE_EXPECTED);
-	else
-		number = put_other_site(columns, now, at);
+	} else {
+		number = put_any_site(columns, now, at);
+	}
 	/* A prefetch is never left out: for frees it would be for nothing. */
 	if (vs_columns_layout_get_class(at->type) == VS_SITE_ALLOC ||
 	    vs_columns_layout_get_class(at->type) == VS_SITE_BLOCK_ALLOC)
@@ -411,8 +465,8 @@ INLINE uint32_t put_address(struct vs_columns *columns, const struct vs_columns_
 	uint32_t of_place = now->place->alloc;
 	uint32_t freed;
 
-	if (vs_columns_predict_has_place(predict, now) &
-	    (predict->allocs[of_place].address == address)) {
+	if (vs_columns_predict_has_place(predict, now) &&
+	    predict->allocs[of_place].address == address) {
 		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_OF_PLACE);
 		return of_place;
 	}
@@ -486,10 +540,10 @@ static void put_row(struct vs_columns *columns, const struct vs_columns_site *si
  * of this one.
  */
 INLINE void add_event(struct vs_columns *columns, struct vs_columns_now *now,
-		      const struct vs_record *event, uint32_t type)
+		      const struct vs_record *event, uint32_t type, const uint32_t *hint)
 {
 	struct vs_columns_values values;
-	struct at_site at = {event, values.fields, type};
+	struct at_site at = {event, values.fields, type, hint};
 	struct address address;
 
 	vs_columns_fields_get(&values, event, type);
@@ -531,33 +585,146 @@ INLINE struct vs_columns_now begin_now(struct vs_columns *columns)
 	};
 }
 
-/* Nearly all events are of four types, which share nothing but their source. */
-void vs_columns_add_some(struct vs_columns *columns, const struct vs_record *events, uint32_t nr)
+/* ---- Looking ahead ------------------------------------------------------------------------ */
+
+/*
+ * Where sites are not what is expected, most of the time goes into waiting for memory: for the slot
+ * of the site, the site, its place, the context behind it, the slot of the address, the allocation.
+ * So the next events' are asked for before their turn, in two rounds: where the others lie is known
+ * when the slots have come. Whatever is foreseen here, the same bytes come out.
+ */
+#define NR_AHEAD  32u
+#define MIN_AHEAD 4u
+
+/* With fewer sites, all that belongs to them is near. */
+#define MIN_SITES_AHEAD 2048u
+
+struct hints {
+	uint32_t sites[NR_AHEAD];  /* first the slot, then the number that it holds */
+	uint32_t allocs[NR_AHEAD]; /* the slot */
+	uint64_t addresses[NR_AHEAD];
+};
+
+/* Nearly all events are of four types. do_it(..., type) with one that the compiler knows. */
+#define FOR_TYPE(type, do_it, do_other)       \
+	switch (type) {                       \
+	case VS_RECORD_ALLOC:                 \
+		do_it(VS_RECORD_ALLOC);       \
+		break;                        \
+	case VS_RECORD_FREE:                  \
+		do_it(VS_RECORD_FREE);        \
+		break;                        \
+	case VS_RECORD_BLOCK_ALLOC:           \
+		do_it(VS_RECORD_BLOCK_ALLOC); \
+		break;                        \
+	case VS_RECORD_BLOCK_FREE:            \
+		do_it(VS_RECORD_BLOCK_FREE);  \
+		break;                        \
+	default:                              \
+		do_other(type);               \
+	}
+
+INLINE void expect_slots(const struct vs_columns *columns, const struct vs_record *event,
+			 uint32_t type, struct hints *hints, uint32_t i)
+{
+	struct vs_columns_values values;
+
+	vs_columns_fields_get(&values, event, type);
+	hints->sites[i] = vs_columns_predict_hash(hash_site(type, values.fields), SLOT_BITS);
+	hints->allocs[i] = vs_columns_predict_hash(values.address, SLOT_BITS);
+	hints->addresses[i] = values.address;
+	__builtin_prefetch(&columns->sites_by_fields.slots[hints->sites[i]]);
+	__builtin_prefetch(&columns->allocs_by_address.slots[hints->allocs[i]]);
+}
+
+/* Any slots will do. */
+INLINE void expect_nothing(struct hints *hints, uint32_t i)
+{
+	hints->sites[i] = 0;
+	hints->allocs[i] = 0;
+	hints->addresses[i] = 0;
+}
+
+/* No matter which type it is: that could not be foreseen. */
+INLINE void expect_rest(struct vs_columns *columns, uint32_t thread_id, struct hints *hints,
+			uint32_t i)
+{
+	const struct vs_columns_predict *predict = &columns->predict;
+	uint32_t site = get_slot(columns, columns->sites_by_fields.slots[hints->sites[i]]);
+	uint32_t alloc = get_slot(columns, columns->allocs_by_address.slots[hints->allocs[i]]);
+	struct ahead *thread = &columns->ahead[thread_id % NR_AHEAD_THREADS];
+	uint64_t key = thread->address ^ (uint64_t)site << 48;
+
+	hints->sites[i] = site;
+	thread->address = hints->addresses[i];
+	thread->sites = (thread->sites << 16 | (site & 0xffff)) & 0xffffffffffff;
+	/* Of a slot that is empty, any will do. A site may lie in two lines. */
+	__builtin_prefetch(&predict->allocs[alloc % VS_COLUMNS_MAX]);
+	__builtin_prefetch(&predict->sites[site % VS_COLUMNS_MAX]);
+	__builtin_prefetch(&predict->sites[site % VS_COLUMNS_MAX].class_index);
+	__builtin_prefetch(&predict->places[vs_columns_predict_hash(key, VS_COLUMNS_PLACE_BITS)]);
+	__builtin_prefetch(&predict->contexts[vs_columns_predict_hash(thread->sites,
+								      VS_COLUMNS_CONTEXT_BITS)]);
+}
+
+static void look_ahead(struct vs_columns *columns, const struct vs_record *events, uint32_t nr,
+		       struct hints *hints)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+#define EXPECT_SLOTS(type)   expect_slots(columns, &events[i], type, hints, i)
+#define EXPECT_NOTHING(type) expect_nothing(hints, i)
+		FOR_TYPE(events[i].type, EXPECT_SLOTS, EXPECT_NOTHING)
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		expect_rest(columns, events[i].thread, hints, i);
+}
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+/* hints: NULL, or look_ahead()'s. Inlined with what the compiler knows of that. */
+INLINE void add_all(struct vs_columns *columns, const struct vs_record *events, uint32_t nr,
+		    const struct hints *hints)
 {
 	struct vs_columns_now now = begin_now(columns);
 
+	for (const struct vs_record *event = events; event < events + nr; event++) {
+		const uint32_t *hint = hints ? &hints->sites[event - events] : NULL;
+
+#define ADD_EVENT(type) add_event(columns, &now, event, type, hint)
+		FOR_TYPE(event->type, ADD_EVENT, ADD_EVENT)
+	}
+}
+
+static __attribute__((noinline)) void add_foreseen(struct vs_columns *columns,
+						   const struct vs_record *events, uint32_t nr)
+{
+	struct hints hints;
+
+	look_ahead(columns, events, nr, &hints);
+	add_all(columns, events, nr, &hints);
+}
+
+/* At most NR_AHEAD. */
+INLINE void add_together(struct vs_columns *columns, const struct vs_record *events, uint32_t nr)
+{
+	columns->nr_unexpected = 0;
+	if (columns->is_astray && nr >= MIN_AHEAD)
+		add_foreseen(columns, events, nr);
+	else
+		add_all(columns, events, nr, NULL);
+	if (nr >= MIN_AHEAD)
+		columns->is_astray = columns->nr_unexpected > nr / 4 &&
+				     columns->predict.nr_sites >= MIN_SITES_AHEAD;
+}
+
+void vs_columns_add_some(struct vs_columns *columns, const struct vs_record *events, uint32_t nr)
+{
 	if (!columns->nr && nr) {
 		columns->first_time = events->time_ns / columns->time_unit_ns;
 		columns->floor_ns = columns->first_time * columns->time_unit_ns;
 	}
-	for (const struct vs_record *event = events; event < events + nr; event++) {
-		switch (event->type) {
-		case VS_RECORD_ALLOC:
-			add_event(columns, &now, event, VS_RECORD_ALLOC);
-			break;
-		case VS_RECORD_FREE:
-			add_event(columns, &now, event, VS_RECORD_FREE);
-			break;
-		case VS_RECORD_BLOCK_ALLOC:
-			add_event(columns, &now, event, VS_RECORD_BLOCK_ALLOC);
-			break;
-		case VS_RECORD_BLOCK_FREE:
-			add_event(columns, &now, event, VS_RECORD_BLOCK_FREE);
-			break;
-		default:
-			add_event(columns, &now, event, event->type);
-		}
-	}
+	for (uint32_t i = 0; i < nr; i += NR_AHEAD)
+		add_together(columns, events + i, nr - i < NR_AHEAD ? nr - i : NR_AHEAD);
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
