@@ -538,12 +538,30 @@ static void note_sizes(const struct vs_record *records, uint32_t nr)
 			vs_size_limit_add(session.limit, &records[i]);
 }
 
+/*
+ * The next records, at most max, of as many rings as it takes: threads that record by turns have
+ * one or two in a row, and the more are encoded together, the less each of them takes. To the first
+ * definition, whose text is gone with the next record. 0: there are no more.
+ */
+static uint32_t take_some(struct vs_record *records, uint32_t max)
+{
+	struct vs_merge_run run;
+	uint32_t nr = 0;
+
+	while (nr < max && vs_merge_next_run(session.merge, records + nr, max - nr, &run)) {
+		nr += run.nr;
+		vs_writer_cover(session.writer, run.ring, run.sequence, run.nr);
+		if (!vs_record_is_event(records[nr - 1].type) || vs_writer_is_full(session.writer))
+			break;
+	}
+	return nr;
+}
+
 /* All records whose order is certain by now. False: the writer takes no more. */
 static bool take_published(uint64_t now_ns)
 {
 	struct vs_record records[NR_AT_ONCE];
-	struct vs_merge_run run;
-	uint32_t room;
+	uint32_t room, nr;
 
 	set_anchor();
 	vs_merge_look(session.merge, now_ns);
@@ -556,13 +574,12 @@ static bool take_published(uint64_t now_ns)
 				return false;
 			continue;
 		}
-		if (!vs_merge_next_run(session.merge, records,
-				       room < NR_AT_ONCE ? room : NR_AT_ONCE, &run))
+		nr = take_some(records, room < NR_AT_ONCE ? room : NR_AT_ONCE);
+		if (!nr)
 			return true;
-		session.nr_pending +=
-			vs_writer_add_run(session.writer, records, run.nr, run.ring, run.sequence);
+		session.nr_pending += vs_writer_add_some(session.writer, records, nr);
 		if (session.limit)
-			note_sizes(records, run.nr);
+			note_sizes(records, nr);
 	}
 }
 

@@ -492,23 +492,31 @@ static void add_definition(struct vs_writer *writer, const struct vs_record *rec
 					  &writer->tree, &writer->nr_rows);
 }
 
-uint32_t vs_writer_add_run(struct vs_writer *writer, const struct vs_record *records, uint32_t nr,
-			   uint32_t ring, uint64_t sequence)
+void vs_writer_cover(struct vs_writer *writer, uint32_t ring, uint64_t sequence, uint32_t nr)
 {
-	uint32_t nr_before = writer->nr_pending_events;
-
 	writer->has_records = true;
 	writer->nr_pending += nr;
 	vs_coverage_add_run(&writer->coverage, ring, sequence, nr);
-	for (uint32_t i = 0, end; i < nr; i = end) {
-		for (end = i; end < nr && vs_record_is_event(records[end].type);)
-			end++;
-		if (end > i)
-			add_events(writer, records + i, end - i);
-		else
-			add_definition(writer, &records[end++]);
-	}
-	return writer->nr_pending_events - nr_before;
+}
+
+uint32_t vs_writer_add_some(struct vs_writer *writer, const struct vs_record *records, uint32_t nr)
+{
+	uint32_t nr_events = nr;
+
+	if (nr && !vs_record_is_event(records[nr - 1].type))
+		nr_events--;
+	if (nr_events)
+		add_events(writer, records, nr_events);
+	if (nr_events < nr)
+		add_definition(writer, &records[nr_events]);
+	return nr_events;
+}
+
+uint32_t vs_writer_add_run(struct vs_writer *writer, const struct vs_record *records, uint32_t nr,
+			   uint32_t ring, uint64_t sequence)
+{
+	vs_writer_cover(writer, ring, sequence, nr);
+	return vs_writer_add_some(writer, records, nr);
 }
 
 void vs_writer_add(struct vs_writer *writer, const struct vs_record *record, uint32_t ring,

@@ -61,13 +61,21 @@ VS_MUST_CHECK int vs_writer_add_info(struct vs_writer *writer, const char *key, 
 void vs_writer_add(struct vs_writer *writer, const struct vs_record *record, uint32_t ring,
 		   uint64_t sequence);
 
-/* The same for nr records in a row, at most vs_writer_get_room(). Returns how many are events. */
+/*
+ * The same for records of several rings, in two steps. Where they come from: nr in a row of a ring,
+ * while !vs_writer_is_full(); and then what all of these are, at most vs_writer_get_room(). Only
+ * the last one may be a definition. Returns how many are events.
+ */
+void vs_writer_cover(struct vs_writer *writer, uint32_t ring, uint64_t sequence, uint32_t nr);
+uint32_t vs_writer_add_some(struct vs_writer *writer, const struct vs_record *records, uint32_t nr);
+
+/* Both for records of one ring. */
 uint32_t vs_writer_add_run(struct vs_writer *writer, const struct vs_record *records, uint32_t nr,
 			   uint32_t ring, uint64_t sequence);
 
 /*
- * So many records of one ring can be added before vs_writer_is_full() has to be asked again, if no
- * more than one of them is a definition.
+ * So many records can be added before vs_writer_is_full() has to be asked again, if they are of one
+ * ring and no more than one of them is a definition.
  */
 uint32_t vs_writer_get_room(const struct vs_writer *writer);
 

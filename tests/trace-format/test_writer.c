@@ -192,6 +192,35 @@ static void test_flush_is_definitions_and_then_events(void **state)
 	vs_pair_maker_fini(&maker);
 }
 
+static void test_records_of_several_rings_are_added_together(void **state)
+{
+	struct vs_record records[4] = {make_step(0), make_step(1), make_step(2)};
+	struct vs_pair_maker maker;
+	struct vs_block_file file;
+	struct vs_wire payload;
+
+	(void)state;
+	records[3] = (struct vs_record){.type = VS_RECORD_NAME, .name = {1, {"name", 4}}};
+	vs_pair_maker_init(&maker, 0, true);
+	vs_writer_cover(maker.writer, 4, 100, 1);
+	vs_writer_cover(maker.writer, 2, 55, 1);
+	vs_writer_cover(maker.writer, 4, 101, 2);
+	assert_int_equal(vs_writer_add_some(maker.writer, records, 4), 3);
+	assert_int_equal(vs_writer_get_nr_pending(maker.writer), 4);
+	vs_pair_maker_flush(&maker);
+	file = open_blocks(maker.path);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(vs_block_file_next(&file), 1);
+	assert_int_equal(file.header.kind, VS_BLOCK_EVENTS);
+	assert_int_equal(file.header.nr_records, 3);
+	vs_wire_init(&payload, file.raw, file.header.raw_size);
+	assert_int_equal(vs_wire_get_varint(&payload), 2);
+	expect_range(&payload, 4, 100, 3);
+	expect_range(&payload, 2, 55, 1);
+	close_blocks(&file);
+	vs_pair_maker_fini(&maker);
+}
+
 /* Otherwise the log would keep them for ever. */
 static void test_definitions_alone_are_covered_too(void **state)
 {
@@ -554,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_records_come_back_with_and_without_zlib),
 		cmocka_unit_test(test_noise_is_not_compressed_over_and_over_again),
 		cmocka_unit_test(test_flush_is_definitions_and_then_events),
+		cmocka_unit_test(test_records_of_several_rings_are_added_together),
 		cmocka_unit_test(test_definitions_alone_are_covered_too),
 		cmocka_unit_test(test_flush_of_nothing_writes_nothing),
 		cmocka_unit_test(test_flush_is_one_write),
