@@ -350,9 +350,9 @@ INLINE void put_right_site(struct vs_columns *columns, const struct vs_columns_n
 }
 
 /*
- * Everything is compared at once, also with what an earlier block has left: there is an answer for
- * every number, and which part of it differs cannot be foreseen by the processor. With a hint, the
- * site that is expected is not even looked at: it may be far away.
+ * All fields are compared at once: which of them differs cannot be foreseen by the processor. Not
+ * so what an earlier block has left, whose site may be far away; nor, with a hint, any site that is
+ * only expected.
  */
 INLINE void put_site(struct vs_columns *columns, struct vs_columns_now *now,
 		     const struct at_site *at)
@@ -423,7 +423,10 @@ INLINE void put_time(struct vs_columns *columns, const struct vs_columns_now *no
 	}
 }
 
-/* As with sites, and as in put_address(): what an earlier block has left is compared as well. */
+/*
+ * What an earlier block has left is compared as well: there is an answer for every number, and
+ * sizes are near. Allocations are not: put_address().
+ */
 INLINE uint32_t put_size(struct vs_columns *columns, const struct vs_columns_now *now,
 			 uint64_t value)
 {
