@@ -83,6 +83,66 @@ static void test_a_program_comes_back(void **state)
 
 /* ---- Limits ------------------------------------------------------------------------------- */
 
+/* Thousands of sites in no order, of three threads: the encoder looks ahead if it is told several.
+ */
+static void fill_astray(struct vs_record *events, uint64_t *random)
+{
+	uint64_t live[256] = {0};
+
+	for (uint32_t i = 0; i < VS_COLUMNS_MAX; i++) {
+		struct vs_record *event = &events[i];
+		uint64_t drawn = vs_columns_tester_draw(random), *at = &live[drawn >> 8 & 0xff];
+		uint32_t stack = 1 + (uint32_t)(drawn >> 16) % 3000;
+
+		*event = (struct vs_record){.time_ns = i * 700u,
+					    .thread = 1 + (uint32_t)(drawn % 3)};
+		if (drawn >> 56 == 0) {
+			event->type = VS_RECORD_MARK;
+			event->mark.name = stack;
+		} else if (*at) {
+			event->type = VS_RECORD_FREE;
+			event->free = (struct vs_free){.address = *at, .stack = stack};
+			*at = 0;
+		} else {
+			*at = 512 * (1 + drawn % 4096);
+			event->type = VS_RECORD_ALLOC;
+			event->alloc = (struct vs_alloc){
+				.address = *at, .size = 512 + stack % 16, .stack = stack};
+		}
+	}
+}
+
+static void test_events_added_together_make_the_same_bytes(void **state)
+{
+	struct vs_record *events = vs_columns_tester_make_events();
+	struct vs_columns_tester one_by_one, together;
+	uint64_t random = 11;
+
+	(void)state;
+	vs_columns_tester_init(&one_by_one, VS_COLUMNS_TESTER_UNIT);
+	vs_columns_tester_init(&together, VS_COLUMNS_TESTER_UNIT);
+	for (uint32_t round = 0; round < 3; round++) {
+		uint32_t nr;
+
+		fill_astray(events, &random);
+		for (uint32_t i = 0; i < VS_COLUMNS_MAX; i++)
+			vs_columns_add(one_by_one.columns, &events[i]);
+		for (uint32_t i = 0; i < VS_COLUMNS_MAX; i += nr) {
+			nr = 1 + (uint32_t)(vs_columns_tester_draw(&random) % 70);
+			nr = nr < VS_COLUMNS_MAX - i ? nr : VS_COLUMNS_MAX - i;
+			vs_columns_add_some(together.columns, &events[i], nr);
+		}
+		one_by_one.size = vs_columns_finish(one_by_one.columns, one_by_one.bytes);
+		together.size = vs_columns_finish(together.columns, together.bytes);
+		assert_int_equal(together.size, one_by_one.size);
+		assert_memory_equal(together.bytes, one_by_one.bytes, one_by_one.size);
+		vs_columns_tester_decode(&together, events, VS_COLUMNS_MAX, VS_COLUMNS_TESTER_UNIT);
+	}
+	vs_columns_tester_fini(&one_by_one);
+	vs_columns_tester_fini(&together);
+	free(events);
+}
+
 static void test_full_block_is_full(void **state)
 {
 	const struct vs_record event = {.type = VS_RECORD_PHASE_POP};
@@ -488,6 +548,7 @@ int main(void)
 		cmocka_unit_test(test_every_type_comes_back_as_it_was),
 		cmocka_unit_test(test_events_of_any_order_come_back),
 		cmocka_unit_test(test_a_program_comes_back),
+		cmocka_unit_test(test_events_added_together_make_the_same_bytes),
 		cmocka_unit_test(test_full_block_is_full),
 		cmocka_unit_test(test_block_of_nothing_but_new_things_comes_back),
 		cmocka_unit_test(test_numbers_of_any_distance_come_back),
