@@ -80,6 +80,10 @@ static __attribute__((noinline)) struct vs_thread *enter_otherwise(struct vs_thr
 {
 	struct vs_thread *self = &state->base;
 
+	/* The driver's hook in one of the runtime's, as usual. */
+	if (self->ticket == vs_usual_get() && !self->is_inside &&
+	    (uintptr_t)frame < (uintptr_t)self->frame)
+		return push_hook(self, level, api, frame);
 	if (!vs_lifecycle_is_begun())
 		vs_lifecycle_begin();
 	if (!is_wanted(level))
