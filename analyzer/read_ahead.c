@@ -7,11 +7,12 @@
 #include "aside.h"
 #include "codec.h"
 
-#define NR_BATCHES 4
+/* Enough to read on while a snapshot is taken, which takes as long as to replay a few dozen. */
+#define NR_BATCHES 32
 
 /* When all are full the reading thread sleeps, until so many have come back: to sleep and to be
  * woken for each takes as long as to read a good part of it. */
-#define NR_WANTED 2
+#define NR_WANTED 16
 
 /* The most that one record can point to: its text, or the frames of a stack. */
 #define TEXT_MAX (VS_CODEC_MAX + VS_STACK_MAX * sizeof(uint64_t))
