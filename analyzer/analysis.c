@@ -119,11 +119,14 @@ static int add_batch(struct pass *pass, const struct vs_batch *batch, uint32_t n
 }
 
 static int run_all(const struct vs_source *source, struct vs_replay *replay,
-		   struct vs_index_writer *writer)
+		   struct vs_index_writer *writer, const struct vs_chore *chore)
 {
 	struct pass pass = {replay, writer, NULL};
 	const struct vs_batch *batch;
 	int status = 1, err = vs_read_ahead_start(&pass.ahead, source);
+
+	if (!err && chore)
+		vs_read_ahead_give_chore(pass.ahead, chore);
 
 	vs_progress_begin(source->size);
 	while (!err && status > 0) {
@@ -149,7 +152,7 @@ static int run_all(const struct vs_source *source, struct vs_replay *replay,
 static int run(const struct vs_source *source, const struct vs_window *window,
 	       struct vs_replay *replay)
 {
-	return window->to_ns == UINT64_MAX ? run_all(source, replay, NULL)
+	return window->to_ns == UINT64_MAX ? run_all(source, replay, NULL, NULL)
 					   : run_window(source, window, replay);
 }
 
@@ -201,7 +204,7 @@ static int find_adopted(struct vs_analysis *analysis, struct vs_index_writer *wr
 		vs_index_writer_take_notes(writer, &analysis->adoption, replay);
 		err = source->rewind(source->context);
 		if (!err)
-			err = run_all(source, replay, writer);
+			err = run_all(source, replay, writer, NULL);
 	} else {
 		err = vs_analysis_pass(source, &analysis->window, replay);
 	}
@@ -369,6 +372,12 @@ static int create_measuring(struct vs_analysis *analysis)
 	return 0;
 }
 
+/* What is measured on the side, or NULL. */
+static const struct vs_chore *get_chore(const struct vs_analysis *analysis)
+{
+	return analysis->finder ? vs_steps_finder_get_chore(analysis->finder) : NULL;
+}
+
 static int measure(struct vs_analysis *analysis, struct vs_index_writer *writer)
 {
 	const struct vs_index_snapshot *start = find_start(analysis);
@@ -385,7 +394,7 @@ static int measure(struct vs_analysis *analysis, struct vs_index_writer *writer)
 	vs_index_writer_take_snapshots(writer, analysis->replay);
 	err = source->rewind(source->context);
 	begin(analysis->replay, &analysis->window);
-	return err ? err : run_all(source, analysis->replay, writer);
+	return err ? err : run_all(source, analysis->replay, writer, get_chore(analysis));
 }
 
 /* ---- Both at once --------------------------------------------------------------------------- */
@@ -420,7 +429,7 @@ static int foresee(struct vs_analysis *analysis, const struct extent *guess,
 		vs_index_writer_take_notes(writer, &analysis->adoption, analysis->replay);
 		vs_index_writer_take_snapshots(writer, analysis->replay);
 	}
-	err = run_all(source, analysis->replay, writer);
+	err = run_all(source, analysis->replay, writer, get_chore(analysis));
 	if (!err) {
 		extent = get_extent(analysis->replay);
 		is_right =

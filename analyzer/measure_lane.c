@@ -9,6 +9,21 @@ static inline int tell_observer(struct vs_observer *observer, const struct vs_re
 	return observer->on_block(observer, replay, block, record);
 }
 
+/* It is about requests. That they are plain says that their stacks have accounts, on a device. */
+static inline __attribute__((always_inline)) void tell_finder(struct vs_steps_finder *finder,
+							      const struct vs_replay *replay,
+							      const struct vs_record *record)
+{
+	if (record->type == VS_RECORD_BLOCK_ALLOC)
+		vs_steps_finder_note_birth(finder, replay,
+					   vs_replay_get_noted(replay, record->block_alloc.stack),
+					   record->block_alloc.size, true);
+	else if (record->type == VS_RECORD_ALLOC)
+		vs_steps_finder_note_birth(finder, replay,
+					   vs_replay_get_noted(replay, record->alloc.stack),
+					   record->alloc.size, false);
+}
+
 static inline __attribute__((always_inline)) int tell_before(const struct vs_replay *replay,
 							     const struct vs_record *record)
 {
@@ -20,11 +35,8 @@ static inline __attribute__((always_inline)) int tell_before(const struct vs_rep
 		observer = &lane->basic->retained->observer;
 		err = observer->before_record(observer, replay, record);
 	}
-	/* It is about requests. */
-	if (!err && lane->finder && vs_replay_is_birth(record)) {
-		observer = &lane->finder->observer;
-		err = observer->before_record(observer, replay, record);
-	}
+	if (!err && lane->finder)
+		tell_finder(lane->finder, replay, record);
 	return err;
 }
 

@@ -14,6 +14,9 @@
  * woken for each takes as long as to read a good part of it. */
 #define NR_WANTED 16
 
+/* With so many in hand, there is time for a chore. */
+#define NR_ENOUGH 8
+
 /* The most that one record can point to: its text, or the frames of a stack. */
 #define TEXT_MAX (VS_CODEC_MAX + VS_STACK_MAX * sizeof(uint64_t))
 
@@ -33,8 +36,10 @@ struct vs_read_ahead {
 	pthread_cond_t changed;
 	uint64_t nr_filled;
 	uint64_t nr_released;
-	bool is_over;    /* the last batch has been handed over */
-	bool is_stopped; /* no more are wanted */
+	bool is_over;                 /* the last batch has been handed over */
+	bool is_stopped;              /* no more are wanted */
+	const struct vs_chore *chore; /* or NULL */
+	pthread_mutex_t chore_mutex;  /* who is at it has this one, and not the other */
 };
 
 /* ---- A batch: by whoever reads -------------------------------------------------------------- */
@@ -153,13 +158,61 @@ static struct vs_batch *get_batch(const struct vs_read_ahead *ahead, uint64_t nu
 	return &ahead->batches[number % NR_BATCHES];
 }
 
+/* A little of the chore, without the mutex meanwhile. False: there is none, or the other thread is
+ * at it. */
+static bool work(struct vs_read_ahead *ahead)
+{
+	bool has_worked;
+
+	if (!ahead->chore || pthread_mutex_trylock(&ahead->chore_mutex))
+		return false;
+	pthread_mutex_unlock(&ahead->mutex);
+	has_worked = ahead->chore->work(ahead->chore->context);
+	pthread_mutex_unlock(&ahead->chore_mutex);
+	pthread_mutex_lock(&ahead->mutex);
+	return has_worked;
+}
+
+/*
+ * Waits for the other thread, or does something useful meanwhile; with the mutex, which is given up
+ * for both: the caller looks again then. *is_idle: there was nothing to do; false at first.
+ */
+static void wait_for_change(struct vs_read_ahead *ahead, bool *is_idle)
+{
+	if (*is_idle || !ahead->chore) {
+		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+		*is_idle = false;
+	} else {
+		*is_idle = !work(ahead);
+	}
+}
+
+/* By the replaying thread, which is the one that sets it. */
+static void work_if_urgent(struct vs_read_ahead *ahead)
+{
+	const struct vs_chore *chore = ahead->chore;
+
+	if (!chore || !chore->is_urgent(chore->context))
+		return;
+	pthread_mutex_lock(&ahead->chore_mutex);
+	while (chore->is_urgent(chore->context) && chore->work(chore->context))
+		;
+	pthread_mutex_unlock(&ahead->chore_mutex);
+}
+
 /* Until there is room; with the mutex. */
 static void wait_for_room(struct vs_read_ahead *ahead)
 {
+	bool is_idle = false;
+
+	/* The other one has enough to do for a while. */
+	while (!ahead->is_stopped && ahead->nr_filled - ahead->nr_released >= NR_ENOUGH &&
+	       work(ahead))
+		;
 	if (ahead->nr_filled - ahead->nr_released < NR_BATCHES)
 		return;
 	while (!ahead->is_stopped && ahead->nr_filled - ahead->nr_released > NR_BATCHES - NR_WANTED)
-		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+		wait_for_change(ahead, &is_idle);
 }
 
 /* The next one; false when there will be none. */
@@ -207,6 +260,7 @@ int vs_read_ahead_start(struct vs_read_ahead **out, const struct vs_source *sour
 	}
 	ahead->source = source;
 	pthread_mutex_init(&ahead->mutex, NULL);
+	pthread_mutex_init(&ahead->chore_mutex, NULL);
 	pthread_cond_init(&ahead->changed, NULL);
 	ahead->has_thread = source->get_block && vs_aside_start(&ahead->thread, run, ahead);
 	*out = ahead;
@@ -216,6 +270,7 @@ int vs_read_ahead_start(struct vs_read_ahead **out, const struct vs_source *sour
 const struct vs_batch *vs_read_ahead_get(struct vs_read_ahead *ahead, uint32_t number)
 {
 	const struct vs_batch *batch;
+	bool is_idle = false;
 
 	/* At most two are ever asked for, so there is room for the one that is read here. */
 	while (!ahead->has_thread && !ahead->is_over &&
@@ -223,7 +278,7 @@ const struct vs_batch *vs_read_ahead_get(struct vs_read_ahead *ahead, uint32_t n
 		read_batch(ahead);
 	pthread_mutex_lock(&ahead->mutex);
 	while (!ahead->is_over && ahead->nr_filled - ahead->nr_released <= number)
-		pthread_cond_wait(&ahead->changed, &ahead->mutex);
+		wait_for_change(ahead, &is_idle);
 	batch = ahead->nr_filled - ahead->nr_released > number
 			? get_batch(ahead, ahead->nr_released + number)
 			: NULL;
@@ -238,6 +293,14 @@ void vs_read_ahead_release(struct vs_read_ahead *ahead)
 	if (ahead->nr_filled - ahead->nr_released <= NR_BATCHES - NR_WANTED)
 		pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->mutex);
+	work_if_urgent(ahead);
+}
+
+void vs_read_ahead_give_chore(struct vs_read_ahead *ahead, const struct vs_chore *chore)
+{
+	pthread_mutex_lock(&ahead->mutex);
+	ahead->chore = chore;
+	pthread_mutex_unlock(&ahead->mutex);
 }
 
 void vs_read_ahead_stop(struct vs_read_ahead *ahead)
@@ -251,6 +314,7 @@ void vs_read_ahead_stop(struct vs_read_ahead *ahead)
 	if (ahead->has_thread)
 		pthread_join(ahead->thread, NULL);
 	pthread_cond_destroy(&ahead->changed);
+	pthread_mutex_destroy(&ahead->chore_mutex);
 	pthread_mutex_destroy(&ahead->mutex);
 	free(ahead->kept);
 	free(ahead->batches);

@@ -25,6 +25,17 @@ struct vs_batch {
 
 struct vs_read_ahead;
 
+/*
+ * What has to be done, but not at once: by whichever thread would have to wait for the other, never
+ * by both at a time, and each sees what the other did. work: a little of it; false: there is none.
+ * If so much of it is left that it is_urgent, as the caller's thread knows, that one does it.
+ */
+struct vs_chore {
+	bool (*work)(void *context);
+	bool (*is_urgent)(const void *context);
+	void *context;
+};
+
 /* The source has been rewound. -VS_ERR_NO_MEMORY. */
 VS_MUST_CHECK int vs_read_ahead_start(struct vs_read_ahead **ahead, const struct vs_source *source);
 
@@ -34,6 +45,9 @@ const struct vs_batch *vs_read_ahead_get(struct vs_read_ahead *ahead, uint32_t n
 
 /* Done with the oldest. */
 void vs_read_ahead_release(struct vs_read_ahead *ahead);
+
+/* The chore outlives it; what is left of it then is for the caller to do. */
+void vs_read_ahead_give_chore(struct vs_read_ahead *ahead, const struct vs_chore *chore);
 
 /* Also before the end. The source is the caller's again. NULL is nothing. */
 void vs_read_ahead_stop(struct vs_read_ahead *ahead);

@@ -243,30 +243,6 @@ static void clear_sequence(struct vs_steps_sequence *sequence)
 	*sequence = clear;
 }
 
-/* The first pool that has blocks: what was taken from the driver so far was no request. */
-static void learn(struct vs_steps_finder *finder, const struct vs_replay *replay)
-{
-	finder->nr_pools = replay->nr_pools;
-	if (!replay->nr_dividing_pools)
-		return;
-	finder->has_blocks = true;
-	finder->is_unsure = finder->nr_blocks;
-	clear_sequence(&finder->sized);
-	clear_sequence(&finder->plain);
-	finder->nr_requests = 0;
-}
-
-/* Live bytes of all devices. */
-static uint64_t sum_live(const struct vs_replay *replay)
-{
-	uint64_t live = 0;
-	size_t i;
-
-	for (i = 0; i < replay->nr_devices; i++)
-		live += replay->devices[i]->live_bytes;
-	return live;
-}
-
 /* What does not have to be done for each request. nr: all so far. */
 static void look_back(struct vs_steps_finder *finder, uint64_t nr)
 {
@@ -283,27 +259,119 @@ static void look_back(struct vs_steps_finder *finder, uint64_t nr)
 	}
 }
 
+/* ---- From the thread that replays to the one that compares ---------------------------------- */
+
+/* The next requests of the queue. */
+static void compare_requests(struct vs_steps_finder *finder, uint32_t nr)
+{
+	uint64_t number = finder->nr_compared;
+	const struct vs_steps_request *request;
+	uint32_t i;
+
+	for (i = 0; i < nr; i++, number++) {
+		request = &finder->requests[(finder->first + number) % VS_STEPS_QUEUE];
+		finder->sized.keys[number % VS_STEPS_RING] = hash(request->site, request->size);
+		finder->plain.keys[number % VS_STEPS_RING] = hash(request->site, 0);
+	}
+	finder->nr_compared = number;
+	if (number % NR_AT_ONCE == 0)
+		look_back(finder, number);
+}
+
+/* Those before it were none. */
+static void forget_requests(struct vs_steps_finder *finder, uint64_t nr)
+{
+	clear_sequence(&finder->sized);
+	clear_sequence(&finder->plain);
+	finder->first = nr;
+	finder->nr_compared = 0;
+}
+
+/* What has been passed on, up to a group of it; the first lags are chosen from fewer. */
+static bool compare_some(void *context)
+{
+	struct vs_steps_finder *finder = context;
+	uint64_t passed = atomic_load_explicit(&finder->nr_passed, memory_order_acquire);
+	uint64_t learnt = atomic_load_explicit(&finder->learnt_at, memory_order_acquire);
+	uint32_t nr = VS_STEPS_GROUP, done = 0;
+
+	if (learnt != finder->first)
+		forget_requests(finder, learnt);
+	if (passed < finder->first + finder->nr_compared + nr)
+		return false;
+	if (!finder->nr_compared)
+		nr = NR_AT_ONCE;
+	for (; done < VS_STEPS_GROUP; done += nr)
+		compare_requests(finder, nr);
+	atomic_store_explicit(&finder->nr_taken, finder->first + finder->nr_compared,
+			      memory_order_release);
+	return true;
+}
+
+/* All of them. Nobody else is at it. */
+static void compare_all(struct vs_steps_finder *finder)
+{
+	uint64_t left;
+
+	while (compare_some(finder))
+		;
+	while ((left = finder->nr_pushed - finder->first - finder->nr_compared) > 0) {
+		uint32_t nr = NR_AT_ONCE - finder->nr_compared % NR_AT_ONCE;
+
+		compare_requests(finder, left < nr ? (uint32_t)left : nr);
+	}
+}
+
+void vs_steps_finder_pass_on(struct vs_steps_finder *finder)
+{
+	atomic_store_explicit(&finder->nr_passed, finder->nr_pushed, memory_order_release);
+	if (!finder->is_shared)
+		compare_some(finder);
+}
+
+/* Asked after each batch: then there is always room for those of another one. */
+static bool is_urgent(const void *context)
+{
+	const struct vs_steps_finder *finder = context;
+
+	return finder->nr_pushed - atomic_load_explicit(&finder->nr_taken, memory_order_acquire) >
+	       VS_STEPS_QUEUE / 2;
+}
+
+const struct vs_chore *vs_steps_finder_get_chore(struct vs_steps_finder *finder)
+{
+	_Static_assert(VS_STEPS_QUEUE / 2 > VS_BATCH_MAX + VS_STEPS_GROUP, "room for a batch");
+	finder->is_shared = true;
+	finder->chore = (struct vs_chore){compare_some, is_urgent, finder};
+	return &finder->chore;
+}
+
+void vs_steps_finder_learn(struct vs_steps_finder *finder, const struct vs_replay *replay)
+{
+	finder->nr_pools = replay->nr_pools;
+	if (!replay->nr_dividing_pools)
+		return;
+	/* What was taken from the driver so far was no request. */
+	finder->has_blocks = true;
+	finder->is_unsure = finder->nr_blocks;
+	atomic_store_explicit(&finder->learnt_at, finder->nr_pushed, memory_order_release);
+	finder->nr_requests = 0;
+}
+
 static int before_record(struct vs_observer *observer, const struct vs_replay *replay,
 			 const struct vs_record *record)
 {
 	struct vs_steps_finder *finder = finder_of(observer);
-	uint64_t number, size;
+	uint64_t size;
 	uint32_t site;
 
 	if (finder->is_learning && !finder->has_blocks) {
 		if (replay->nr_pools != finder->nr_pools)
-			learn(finder, replay);
+			vs_steps_finder_learn(finder, replay);
 		finder->nr_blocks += record->type == VS_RECORD_BLOCK_ALLOC;
 	}
-	if (!read_request(replay, record, finder->has_blocks, &site, &size))
-		return 0;
-	number = finder->nr_requests++;
-	finder->live[number % VS_STEPS_RING] = sum_live(replay);
-	finder->freed[number % VS_STEPS_RING] = finder->nr_freed;
-	finder->sized.keys[number % VS_STEPS_RING] = hash(site, size);
-	finder->plain.keys[number % VS_STEPS_RING] = hash(site, 0);
-	if ((number + 1) % NR_AT_ONCE == 0)
-		look_back(finder, number + 1);
+	if (read_request(replay, record, finder->has_blocks, &site, &size))
+		vs_steps_finder_note_request(finder, replay, site, size);
 	return 0;
 }
 
@@ -338,8 +406,10 @@ int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks)
 	finder->live = calloc(VS_STEPS_RING, sizeof(*finder->live));
 	finder->sorted = calloc(VS_STEPS_RING / 2, sizeof(*finder->sorted));
 	finder->freed = calloc(VS_STEPS_RING, sizeof(*finder->freed));
-	err = finder->live && finder->freed && finder->sorted ? init_sequence(&finder->sized)
-							      : -VS_ERR_NO_MEMORY;
+	finder->requests = calloc(VS_STEPS_QUEUE, sizeof(*finder->requests));
+	err = finder->live && finder->freed && finder->sorted && finder->requests
+		      ? init_sequence(&finder->sized)
+		      : -VS_ERR_NO_MEMORY;
 	if (!err)
 		err = init_sequence(&finder->plain);
 	if (err)
@@ -354,6 +424,7 @@ void vs_steps_finder_fini(struct vs_steps_finder *finder)
 	free(finder->live);
 	free(finder->freed);
 	free(finder->sorted);
+	free(finder->requests);
 	memset(finder, 0, sizeof(*finder));
 }
 
@@ -550,11 +621,13 @@ void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps)
 {
 	const struct vs_steps_sequence *sequence = &finder->sized;
 	uint32_t lag = 0, plain_lag = 0;
-	double share = find_lag(&finder->sized, finder->nr_requests, &lag);
-	double plain = find_lag(&finder->plain, finder->nr_requests, &plain_lag);
+	double share, plain;
 	size_t nr, nr_plain;
 	uint32_t key;
 
+	compare_all(finder);
+	share = find_lag(&finder->sized, finder->nr_requests, &lag);
+	plain = find_lag(&finder->plain, finder->nr_requests, &plain_lag);
 	memset(steps, 0, sizeof(*steps));
 	/* That one site asks again and again is no rhythm. */
 	if (plain > share + SIZED_BONUS && plain_lag > 1) {

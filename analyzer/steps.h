@@ -1,7 +1,10 @@
 #ifndef VS_STEPS_H
 #define VS_STEPS_H
 
+#include <stdatomic.h>
+
 #include "analysis.h"
+#include "read_ahead.h"
 
 /*
  * Steps of a program that marks none: its requests for memory come in a rhythm, and a request that
@@ -29,6 +32,16 @@ struct vs_steps_sequence {
 	bool is_wide; /* the processor has large registers */
 };
 
+/*
+ * A request that waits to be compared. They are passed on in groups, to the same thread or to
+ * another (vs_steps_finder.is_shared): nr_taken <= nr_passed <= nr_pushed <= nr_taken + QUEUE.
+ */
+struct vs_steps_request {
+	uint64_t size;
+	uint32_t site;
+};
+#define VS_STEPS_QUEUE (1u << 15) /* a power of two; more than twice what a batch can hold */
+
 struct vs_steps_finder {
 	struct vs_observer observer;
 	bool has_blocks; /* pools tell of their blocks: what they take from the driver is no request
@@ -42,6 +55,21 @@ struct vs_steps_finder {
 	uint64_t *freed; /* ring: bytes given back before it, all in all */
 	uint64_t nr_freed;
 	uint64_t *sorted; /* room for the requests of two repetitions */
+
+	/* Who replays writes requests, who compares them reads; stored with release, loaded with
+	 * acquire by the other. */
+	struct vs_steps_request *requests;
+	uint64_t nr_pushed;         /* the replaying thread's own */
+	_Atomic uint64_t nr_passed; /* by the replaying thread */
+	_Atomic uint64_t nr_taken;  /* by the one that compares */
+	_Atomic uint64_t
+		learnt_at; /* by the replaying thread: those before it are to be forgotten */
+	bool is_shared;    /* somebody else may compare: vs_steps_finder_get_chore */
+	struct vs_chore chore;
+
+	/* Of the thread that compares, as is all of the sequences: */
+	uint64_t first;       /* number in the queue of the first request that counts */
+	uint64_t nr_compared; /* from there on */
 	struct vs_steps_sequence sized;
 	struct vs_steps_sequence plain; /* sites alone */
 };
@@ -66,6 +94,48 @@ static inline void vs_steps_finder_note_free(struct vs_steps_finder *finder,
 {
 	finder->nr_freed += item->size;
 }
+
+/* A group is complete. */
+void vs_steps_finder_pass_on(struct vs_steps_finder *finder);
+
+/* The first pool that has blocks, perhaps. */
+void vs_steps_finder_learn(struct vs_steps_finder *finder, const struct vs_replay *replay);
+
+/* A request, before it is served. The same. */
+static inline void vs_steps_finder_note_request(struct vs_steps_finder *finder,
+						const struct vs_replay *replay, uint32_t site,
+						uint64_t size)
+{
+	uint64_t number = finder->nr_requests++, live = 0;
+	size_t i;
+
+	for (i = 0; i < replay->nr_devices; i++)
+		live += replay->devices[i]->live_bytes;
+	finder->live[number % VS_STEPS_RING] = live;
+	finder->freed[number % VS_STEPS_RING] = finder->nr_freed;
+	finder->requests[finder->nr_pushed++ % VS_STEPS_QUEUE] =
+		(struct vs_steps_request){size, site};
+	if ((number + 1) % VS_STEPS_GROUP == 0)
+		vs_steps_finder_pass_on(finder);
+}
+
+/* Before a BLOCK_ALLOC, or an ALLOC of memory on a device, that is charged to the account. */
+static inline void vs_steps_finder_note_birth(struct vs_steps_finder *finder,
+					      const struct vs_replay *replay,
+					      const struct vs_account *account, uint64_t size,
+					      bool is_block)
+{
+	if (finder->is_learning && !finder->has_blocks) {
+		if (replay->nr_pools != finder->nr_pools)
+			vs_steps_finder_learn(finder, replay);
+		finder->nr_blocks += is_block;
+	}
+	if (is_block || !finder->has_blocks)
+		vs_steps_finder_note_request(finder, replay, account->site->index, size);
+}
+
+/* What another thread may do during the pass (read_ahead.h), which ends before anybody asks. */
+const struct vs_chore *vs_steps_finder_get_chore(struct vs_steps_finder *finder);
 
 /* One that finds out for itself whether there are blocks; NULL is nothing. */
 VS_MUST_CHECK int vs_steps_finder_create(struct vs_steps_finder **finder);
