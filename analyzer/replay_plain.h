@@ -232,7 +232,8 @@ static inline __attribute__((always_inline)) bool vs_replay_plain_is_free(
 
 	return (item->vacancy & VS_VACANCY_EMPTY) &&
 	       ((item->vacancy & VS_VACANCY_FORGOTTEN) || thread->freed == item) &&
-	       (!next || next->base >= end);
+	       /* Mostly it is as large as before: then nobody has to look at what is behind it. */
+	       (end <= vs_range_end(&item->range) || !next || next->base >= end);
 }
 
 /*
@@ -543,10 +544,10 @@ static inline void vs_replay_plain_expect(struct vs_replay *replay, const struct
 	if (!hint)
 		return;
 	__builtin_prefetch(hint->account);
-	__builtin_prefetch(hint->range.next);
 	/* What stays where it is leaves its neighbours alone. */
 	if (is_lazy && !hint->parent)
 		return;
+	__builtin_prefetch(hint->range.next);
 	__builtin_prefetch(hint->range.before);
 	__builtin_prefetch(hint->range.parent);
 }
