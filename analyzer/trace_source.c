@@ -28,20 +28,19 @@ static int guess(void *context, struct vs_source_extent *extent)
 {
 	struct vs_reader *reader = context;
 	struct vs_reader_survey survey;
-	struct vs_record record;
-	int got = vs_reader_survey(reader, &survey);
+	uint64_t types;
 
 	/* One that was made smaller while it was written does not begin with its events. */
-	if (got <= 0 || vs_reader_get_info(reader, VS_INFO_MAX_SIZE))
+	if (vs_reader_survey(reader, &survey) <= 0 || vs_reader_get_info(reader, VS_INFO_MAX_SIZE))
 		return 0;
-	*extent = (struct vs_source_extent){.first_ns = survey.first_ns, .now_ns = survey.last_ns};
-	if (vs_reader_seek(reader, &survey.last_block, survey.last_block.end))
-		return 0;
-	while ((got = vs_reader_next(reader, &record)) > 0) {
-		extent->has_steps |= record.type == VS_RECORD_STEP;
-		extent->has_phases |= record.type == VS_RECORD_PHASE_PUSH;
-	}
-	return !got;
+	types = vs_reader_seek_types(reader, &survey.last_block);
+	*extent = (struct vs_source_extent){
+		.first_ns = survey.first_ns,
+		.now_ns = survey.last_ns,
+		.has_steps = types >> VS_RECORD_STEP & 1,
+		.has_phases = types >> VS_RECORD_PHASE_PUSH & 1,
+	};
+	return types != 0;
 }
 
 struct vs_source vs_trace_source_make(struct vs_reader *reader)

@@ -87,4 +87,7 @@ VS_MUST_CHECK static inline int vs_columns_reader_next(struct vs_columns_reader 
 /* A bit for each type that events of the block have had so far; the last: for all from there on. */
 uint64_t vs_columns_reader_get_types(const struct vs_columns_reader *reader);
 
+/* The same for those that are still to come, without reading them: from the sites that are told. */
+uint64_t vs_columns_reader_foretell_types(const struct vs_columns_reader *reader);
+
 #endif

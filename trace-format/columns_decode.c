@@ -105,6 +105,11 @@ static inline uint32_t get_thread(struct vs_columns_reader *reader, struct vs_co
 	return code;
 }
 
+static uint64_t get_type_bit(uint32_t type)
+{
+	return (uint64_t)1 << (type < 63 ? type : 63);
+}
+
 /* Fields that a later version appended are passed over; there must not be fewer. */
 static uint32_t get_new_site(struct vs_columns_reader *reader,
 			     const struct vs_columns_thread *thread)
@@ -131,7 +136,7 @@ static uint32_t get_new_site(struct vs_columns_reader *reader,
 	    site.nr_rows < vs_columns_fields_count_rows(site.type) ||
 	    !vs_columns_fields_is_valid(site.type, site.fields) || reader->error)
 		return fail(reader);
-	reader->types |= (uint64_t)1 << (site.type < 63 ? site.type : 63);
+	reader->types |= get_type_bit(site.type);
 	number = vs_columns_predict_add_site(predict, thread, &site);
 	reader->sites_of_class[predict->sites[number].class][predict->sites[number].class_index] =
 		(uint16_t)number;
@@ -390,6 +395,20 @@ int vs_columns_reader_next_some(struct vs_columns_reader *reader, struct vs_reco
 uint64_t vs_columns_reader_get_types(const struct vs_columns_reader *reader)
 {
 	return reader->types;
+}
+
+uint64_t vs_columns_reader_foretell_types(const struct vs_columns_reader *reader)
+{
+	struct vs_wire sites = reader->columns[VS_COLUMN_NEW_SITE];
+	const uint8_t *head; /* get_new_site */
+	uint64_t types = 0;
+
+	while (vs_wire_left(&sites) && (head = vs_wire_get_bytes(&sites, 3))) {
+		types |= get_type_bit(head[0]);
+		for (uint32_t i = 0; i < head[1]; i++)
+			vs_wire_get_varint(&sites);
+	}
+	return types;
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------- */

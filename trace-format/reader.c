@@ -817,3 +817,11 @@ int vs_reader_seek(struct vs_reader *reader, const struct vs_reader_block *block
 	reader->has_told = true;
 	return 0;
 }
+
+uint64_t vs_reader_seek_types(struct vs_reader *reader, const struct vs_reader_block *block)
+{
+	if (vs_reader_seek(reader, block, block->end) || next_block(reader) ||
+	    reader->place != IN_EVENTS)
+		return 0;
+	return vs_columns_reader_foretell_types(reader->columns);
+}

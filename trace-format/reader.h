@@ -129,4 +129,10 @@ void vs_reader_get_block(const struct vs_reader *reader, struct vs_reader_block 
 VS_MUST_CHECK int vs_reader_seek(struct vs_reader *reader, const struct vs_reader_block *block,
 				 uint64_t end);
 
+/*
+ * Goes on with a block of events as above, and tells of which types they are, before they are read:
+ * a bit for each. 0: it cannot be read.
+ */
+uint64_t vs_reader_seek_types(struct vs_reader *reader, const struct vs_reader_block *block);
+
 #endif
