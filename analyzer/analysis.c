@@ -688,6 +688,7 @@ static int approach(const struct vs_source *source, const struct vs_instant *ins
 		vs_read_ahead_release(pass.ahead);
 	}
 	vs_read_ahead_stop(pass.ahead);
+	vs_replay_settle(replay);
 	return err || has_reached(replay, instant) ? err : status;
 }
 

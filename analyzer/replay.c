@@ -30,7 +30,7 @@ int vs_replay_create(struct vs_replay **out)
 		return err;
 	}
 	replay->is_in_window = true;
-	replay->lane = vs_replay_plain_add_some;
+	replay->lane = vs_replay_plain_add_unseen;
 	*out = replay;
 	return 0;
 }
@@ -121,7 +121,7 @@ void vs_replay_mute(struct vs_replay *replay)
 	replay->before_record.nr = 0;
 	replay->on_block.nr = 0;
 	replay->has_no_blocks = false;
-	replay->lane = vs_replay_plain_add_some;
+	replay->lane = vs_replay_plain_add_unseen;
 }
 
 /* ---- Definitions ---------------------------------------------------------------------------- */

@@ -197,6 +197,11 @@ VS_MUST_CHECK int vs_replay_plain_add_some(struct vs_replay *replay,
 					   const struct vs_record *records, uint32_t first,
 					   uint32_t nr);
 
+/* The one for when nobody does. */
+VS_MUST_CHECK int vs_replay_plain_add_unseen(struct vs_replay *replay,
+					     const struct vs_record *records, uint32_t first,
+					     uint32_t nr);
+
 /* Takes out what is vacant: vs_replay_settle. */
 void vs_replay_plain_settle(struct vs_replay *replay);
 

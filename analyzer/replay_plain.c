@@ -34,6 +34,31 @@ int vs_replay_plain_add_some(struct vs_replay *replay, const struct vs_record *r
 	return vs_replay_plain_run(replay, records, first, nr, &listeners_told);
 }
 
+static int tell_nobody_before(const struct vs_replay *replay, const struct vs_record *record)
+{
+	(void)replay;
+	(void)record;
+	return 0;
+}
+
+static int tell_nobody(const struct vs_replay *replay, struct vs_item *block,
+		       const struct vs_record *record, bool is_birth)
+{
+	(void)replay;
+	(void)block;
+	(void)record;
+	(void)is_birth;
+	return 1;
+}
+
+int vs_replay_plain_add_unseen(struct vs_replay *replay, const struct vs_record *records,
+			       uint32_t first, uint32_t nr)
+{
+	static const struct vs_replay_plain_told told = {tell_nobody_before, tell_nobody, true};
+
+	return vs_replay_plain_run(replay, records, first, nr, &told);
+}
+
 void vs_replay_plain_settle(struct vs_replay *replay)
 {
 	uint32_t i;
