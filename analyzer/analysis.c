@@ -4,10 +4,14 @@
 
 #include "foresight.h"
 #include "index_writer.h"
+#include "large_heap.h"
 #include "progress.h"
 #include "read_ahead.h"
 #include "steps.h"
 #include "totals.h"
+
+/* From so many bytes on it pays to prepare for what a trace may need: a million events or so. */
+#define LARGE_TRACE ((uint64_t)1 << 20)
 
 /* What must be known before the second pass, of a replay after the last record. */
 struct extent {
@@ -341,7 +345,11 @@ static void fini_measures(struct vs_analysis *analysis)
 static int create_measuring(struct vs_analysis *analysis)
 {
 	bool is_all = is_whole(&analysis->window);
-	int err = vs_replay_create(&analysis->replay);
+	int err;
+
+	if (analysis->source->size >= LARGE_TRACE)
+		vs_large_heap_prepare();
+	err = vs_replay_create(&analysis->replay);
 
 	if (!err && analysis->wants.steps && is_all &&
 	    analysis->retained.unit == VS_BOUNDARY_INTERVALS)

@@ -1,19 +1,14 @@
 #include "trace_index.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "aside.h"
 #include "definition_book.h"
 #include "index_file.h"
+#include "large_heap.h"
 #include "snapshot.h"
-
-#define LARGE_PAGE ((size_t)2 << 20)
-#define PIECE_SIZE ((size_t)32 << 20) /* the most that malloc takes as a threshold */
-#define NR_PIECES  2
 
 /* What snapshots say, read before it is put into a replay. */
 struct reading {
@@ -31,7 +26,6 @@ struct vs_trace_index {
 	struct vs_definition_book *book; /* NULL: nobody has needed it yet */
 	bool is_open;
 	bool is_there;           /* and has not proved wrong */
-	bool has_heap;           /* it has been prepared */
 	struct reading expected; /* the thread's, as long as it runs */
 	bool has_thread;
 	pthread_t thread;
@@ -212,36 +206,6 @@ const struct vs_index_snapshot *vs_trace_index_find_time(const struct vs_trace_i
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
-/*
- * A state is many small things and some large tables, all of it new: to fault that in page by page
- * takes as long as to fill it. So the heap gets room in large pages, of which only those are taken
- * that are used.
- */
-static void prepare_heap(struct vs_trace_index *index)
-{
-	void *pieces[NR_PIECES];
-	size_t i;
-
-	if (index->has_heap)
-		return;
-	index->has_heap = true;
-	/* All threads use it. What is that large stays in the heap, and what is freed stays there,
-	 * too. */
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, PIECE_SIZE);
-	mallopt(M_TRIM_THRESHOLD, 2 * NR_PIECES * PIECE_SIZE);
-	for (i = 0; i < NR_PIECES; i++) {
-		uintptr_t start;
-
-		pieces[i] = malloc(PIECE_SIZE - LARGE_PAGE);
-		start = ((uintptr_t)pieces[i] + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);
-		if (pieces[i])
-			(void)madvise((void *)start, PIECE_SIZE - 2 * LARGE_PAGE, MADV_HUGEPAGE);
-	}
-	for (i = 0; i < NR_PIECES; i++)
-		free(pieces[i]);
-}
-
 /* Some definitions before a place in the trace, nr of them. */
 static int give_definitions(struct vs_trace_index *index, struct vs_replay *replay,
 			    uint64_t nr_records, uint64_t nr)
@@ -250,7 +214,7 @@ static int give_definitions(struct vs_trace_index *index, struct vs_replay *repl
 	int err = 0;
 
 	if (!index->book) {
-		prepare_heap(index);
+		vs_large_heap_prepare();
 		err = vs_definition_book_create(&index->book, index->reader, directory);
 	}
 	return err ? err
@@ -268,7 +232,7 @@ void vs_trace_index_expect(struct vs_trace_index *index, uint64_t time_ns)
 	forget(&index->expected);
 	if (!snapshot)
 		return;
-	prepare_heap(index);
+	vs_large_heap_prepare();
 	index->expected = (struct reading){.file = &index->file, .snapshot = snapshot};
 	index->has_thread = vs_aside_start(&index->thread, run, &index->expected);
 	if (!index->has_thread)
