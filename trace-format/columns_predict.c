@@ -20,8 +20,7 @@ void vs_columns_predict_begin(struct vs_columns_predict *predict)
 	memset(predict->nr_in_class, 0, sizeof(predict->nr_in_class));
 	memset(predict->newest_site, 0xff, sizeof(predict->newest_site)); /* NONE */
 	predict->last_site = VS_COLUMNS_NONE;
-	predict->nr_live = 0;
-	predict->last_ranked = 0;
+	predict->ranked[0] = predict->ranked[1] = 0;
 	predict->live[0] = (struct vs_columns_live){0};
 }
 

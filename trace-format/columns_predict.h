@@ -25,7 +25,7 @@
 #define VS_COLUMNS_NONE         UINT32_MAX
 #define VS_COLUMNS_CONTEXT_BITS 15
 #define VS_COLUMNS_PLACE_BITS   16
-#define VS_COLUMNS_NR_RANKS     8
+#define VS_COLUMNS_NR_RANKS     8    /* those in vs_columns_predict.ranked */
 #define VS_COLUMNS_ALIGN        512u /* of allocations behind each other */
 
 struct vs_columns_thread {
@@ -99,8 +99,8 @@ struct vs_columns_predict {
 	uint32_t nr_in_class[VS_NR_SITE_CLASSES];
 	uint32_t newest_site[256]; /* of each type; NONE */
 	uint32_t last_site;        /* of the event before, on any thread; NONE */
-	uint32_t nr_live;
-	uint16_t last_ranked; /* link: the oldest live allocation that has a rank; 0: all have */
+	uint64_t ranked[2]; /* links of the newest live allocations, 16 bits each, the newest in the
+			     * lowest of the first; 0: there are no more */
 	struct vs_columns_thread threads[VS_COLUMNS_MAX];
 	struct vs_columns_site sites[VS_COLUMNS_MAX];
 	uint64_t rows[VS_COLUMNS_MAX][VS_COLUMNS_ROWS_MAX]; /* last ones of each site */
@@ -353,11 +353,8 @@ static inline void vs_columns_predict_take_alloc_of(struct vs_columns_predict *p
 	predict->live[link] = (struct vs_columns_live){.older_link = newest, .newer_link = 0};
 	predict->live[newest].newer_link = link;
 	predict->live[0].older_link = link;
-	predict->nr_live++;
-	if (predict->last_ranked)
-		predict->last_ranked = predict->live[predict->last_ranked].newer_link;
-	else if (predict->nr_live > VS_COLUMNS_NR_RANKS)
-		predict->last_ranked = predict->live[predict->live[0].newer_link].newer_link;
+	predict->ranked[1] = predict->ranked[1] << 16 | predict->ranked[0] >> 48;
+	predict->ranked[0] = predict->ranked[0] << 16 | link;
 	*now->place = (struct vs_columns_place){
 		.generation = predict->generation,
 		.size = (uint16_t)size,
@@ -380,28 +377,49 @@ static inline void vs_columns_predict_take_alloc(struct vs_columns_predict *pred
 static inline uint32_t vs_columns_predict_get_ranked(const struct vs_columns_predict *predict,
 						     const struct vs_columns_now *now)
 {
-	uint16_t link = predict->live[0].older_link;
+	uint32_t rank = now->context->rank;
+	uint16_t link;
 
-	if (now->context->rank == VS_COLUMNS_NR_RANKS)
+	if (rank == VS_COLUMNS_NR_RANKS)
 		return VS_COLUMNS_NONE;
-	for (uint32_t i = now->context->rank; i > 0 && link; i--)
-		link = predict->live[link].older_link;
+	link = (uint16_t)(predict->ranked[rank / 4] >> 16 * (rank % 4));
 	return link ? link - 1u : VS_COLUMNS_NONE;
+}
+
+/* Which of four links is this one, which is not 0; 4: none. */
+static inline uint32_t vs_columns_predict_find_link(uint64_t links, uint16_t link)
+{
+	const uint64_t ones = 0x0001000100010001, highs = ones << 15;
+	uint64_t difference = links ^ link * ones;
+
+	/* The lowest bit that is left is that of the lowest part that is 0. */
+	difference = (difference - ones) & ~difference & highs;
+	return difference ? (uint32_t)__builtin_ctzll(difference) / 16 : 4;
 }
 
 /* How many live allocations are newer; NR_RANKS: so many or more. */
 static inline uint8_t vs_columns_predict_get_rank(const struct vs_columns_predict *predict,
 						  uint16_t link)
 {
-	uint16_t newer = predict->live[0].older_link;
-	uint8_t rank = 0;
+	uint32_t rank = vs_columns_predict_find_link(predict->ranked[0], link);
 
-	/* Programs that free their oldest would walk the list for nothing. */
-	if (link < predict->last_ranked)
-		return VS_COLUMNS_NR_RANKS;
-	for (; rank < VS_COLUMNS_NR_RANKS && newer != link; rank++)
-		newer = predict->live[newer].older_link;
-	return rank;
+	if (rank == 4)
+		rank += vs_columns_predict_find_link(predict->ranked[1], link);
+	return (uint8_t)rank;
+}
+
+/* Takes out the one of a rank, before it is taken out of the list: those that are older move up. */
+static inline void vs_columns_predict_remove_rank(struct vs_columns_predict *predict, uint32_t rank)
+{
+	uint64_t *ranked = predict->ranked, kept = ((uint64_t)1 << 16 * (rank % 4)) - 1;
+	uint16_t last = (uint16_t)(ranked[1] >> 48);
+	uint64_t next = last ? predict->live[last].older_link : 0;
+
+	if (rank < 4) {
+		ranked[0] = (ranked[0] & kept) | (ranked[0] >> 16 & ~kept) | ranked[1] << 48;
+		kept = 0;
+	}
+	ranked[1] = (ranked[1] & kept) | (ranked[1] >> 16 & ~kept) | next << 48;
 }
 
 /* Of a live allocation of this block. */
@@ -411,14 +429,11 @@ static inline void vs_columns_predict_take_free(struct vs_columns_predict *predi
 	struct vs_columns_alloc *alloc = &predict->allocs[number];
 	uint16_t link = (uint16_t)(number + 1);
 	const struct vs_columns_live *live = &predict->live[link];
+	uint8_t rank = vs_columns_predict_get_rank(predict, link);
 
-	now->context->rank = vs_columns_predict_get_rank(predict, link);
-	predict->nr_live--;
-	/* Links of live ones are in order. */
-	if (link >= predict->last_ranked && predict->last_ranked)
-		predict->last_ranked = predict->live[predict->last_ranked].older_link;
-	if (predict->nr_live <= VS_COLUMNS_NR_RANKS)
-		predict->last_ranked = 0;
+	now->context->rank = rank;
+	if (rank < VS_COLUMNS_NR_RANKS)
+		vs_columns_predict_remove_rank(predict, rank);
 	predict->live[live->older_link].newer_link = live->newer_link;
 	predict->live[live->newer_link].older_link = live->older_link;
 	alloc->state = VS_COLUMNS_FREED;
