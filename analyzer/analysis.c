@@ -645,22 +645,6 @@ static bool has_reached(const struct vs_replay *replay, const struct vs_instant 
 	return instant->record && replay->counters.nr_records >= instant->record;
 }
 
-/* Up to the record of an instant, from where the source stands; then it stands behind that. */
-static int approach_slowly(const struct vs_source *source, const struct vs_instant *instant,
-			   struct vs_replay *replay)
-{
-	struct vs_record record;
-	int got, err = 0;
-
-	while (!err && !has_reached(replay, instant)) {
-		got = source->next(source->context, &record);
-		if (got <= 0)
-			return got;
-		err = vs_replay_add(replay, &record);
-	}
-	return err;
-}
-
 /* How many records of a batch there are up to the instant. */
 static uint32_t count_until(const struct vs_batch *batch, const struct vs_instant *instant,
 			    const struct vs_replay *replay)
@@ -676,48 +660,76 @@ static uint32_t count_until(const struct vs_batch *batch, const struct vs_instan
 	return nr;
 }
 
-/* Up to an instant, while another thread reads: the source stands anywhere behind it then. */
-static int approach(const struct vs_source *source, const struct vs_instant *instant,
-		    struct vs_replay *replay)
+/* The same with batches, as another thread has read them. */
+static int approach_in_batches(struct pass *pass, const struct vs_instant *instant)
 {
-	struct pass pass = {replay, NULL, NULL};
 	const struct vs_batch *batch;
-	int status = 1, err = vs_read_ahead_start(&pass.ahead, source);
+	int status = 1, err = 0;
 
-	if (err)
-		return err;
-	while (!err && status > 0 && !has_reached(replay, instant)) {
+	while (!err && status > 0 && !has_reached(pass->replay, instant)) {
 		uint32_t nr;
 
-		batch = vs_read_ahead_get(pass.ahead, 0);
-		nr = count_until(batch, instant, replay);
+		batch = vs_read_ahead_get(pass->ahead, 0);
+		nr = count_until(batch, instant, pass->replay);
 		status = nr < batch->nr ? 0 : batch->status;
-		err = add_batch(&pass, batch, nr);
-		vs_read_ahead_release(pass.ahead);
+		err = add_batch(pass, batch, nr);
+		vs_read_ahead_release(pass->ahead);
 	}
+	vs_replay_settle(pass->replay);
+	return err || has_reached(pass->replay, instant) ? err : status;
+}
+
+/* From a snapshot, or the start (NULL), to an instant. Another thread reads on while the state is
+ * restored: the source stands anywhere behind the instant then. */
+static int approach(const struct vs_analysis *analysis, const struct vs_index_snapshot *snapshot,
+		    const struct vs_instant *instant, struct vs_replay *replay)
+{
+	const struct vs_source *source = analysis->source;
+	struct pass pass = {replay, NULL, NULL};
+	int err = snapshot ? vs_trace_index_approach(analysis->index, snapshot, replay)
+			   : source->rewind(source->context);
+
+	if (!err)
+		err = vs_read_ahead_start(&pass.ahead, source);
+	if (!err && snapshot)
+		err = vs_trace_index_restore(analysis->index, snapshot, replay);
+	if (!err)
+		err = approach_in_batches(&pass, instant);
 	vs_read_ahead_stop(pass.ahead);
-	vs_replay_settle(replay);
-	return err || has_reached(replay, instant) ? err : status;
+	return err;
+}
+
+/* The same one by one, so that the source stands right behind the instant. */
+static int approach_slowly(const struct vs_analysis *analysis,
+			   const struct vs_index_snapshot *snapshot,
+			   const struct vs_instant *instant, struct vs_replay *replay)
+{
+	const struct vs_source *source = analysis->source;
+	struct vs_record record;
+	int got, err = snapshot ? vs_trace_index_enter(analysis->index, snapshot, replay)
+				: source->rewind(source->context);
+
+	while (!err && !has_reached(replay, instant)) {
+		got = source->next(source->context, &record);
+		if (got <= 0)
+			return got;
+		err = vs_replay_add(replay, &record);
+	}
+	return err;
 }
 
 /* snapshot: NULL is the start. is_behind: the source is to stand behind the record. */
 static int go_from(const struct vs_analysis *analysis, const struct vs_index_snapshot *snapshot,
 		   const struct vs_instant *instant, bool is_behind, struct vs_replay **out)
 {
-	const struct vs_source *source = analysis->source;
 	struct vs_replay *replay;
 	int err = vs_replay_create(&replay);
 
 	if (err)
 		return err;
 	replay->adopted = &analysis->adoption;
-	if (snapshot)
-		err = vs_trace_index_enter(analysis->index, snapshot, replay);
-	else
-		err = source->rewind(source->context);
-	if (!err)
-		err = is_behind ? approach_slowly(source, instant, replay)
-				: approach(source, instant, replay);
+	err = is_behind ? approach_slowly(analysis, snapshot, instant, replay)
+			: approach(analysis, snapshot, instant, replay);
 	if (!err && snapshot && !vs_trace_index_is_sound(analysis->index))
 		err = -VS_ERR_CORRUPT;
 	if (err) {

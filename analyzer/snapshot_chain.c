@@ -119,7 +119,7 @@ static void forget(struct vs_snapshot_chain *chain)
 {
 	memset(chain->numbers, 0, sizeof(chain->numbers));
 	chain->nr_accounts = 0;
-	chain->items.nr = chain->items.nr_rows = chain->items.nr_spare = 0;
+	chain->items.nr = chain->items.nr_rows = 0;
 }
 
 static void get_state(struct vs_snapshot_chain *chain, struct vs_wire *in)

@@ -18,10 +18,10 @@ struct taker {
 	struct vs_wire *in;
 	uint64_t *steps; /* rows kept, left out and put in, one column behind the other */
 	size_t nr_steps;
-	uint32_t *added;   /* which rows are put in, in order */
-	uint32_t *twins;   /* of each what it is told from; NO_ROW: what is before it */
-	uint32_t *befores; /* and that; NO_ROW: it is the first */
-	uint32_t *by_id;   /* the same, the oldest first */
+	struct vs_snapshot_row *added; /* rows that are put in, in order */
+	uint32_t *twins;               /* of each what it is told from; NO_ROW: what is before it */
+	uint32_t *befores;             /* and that; NO_ROW: it is the first */
+	uint32_t *by_id;               /* which of them, the oldest first */
 	size_t nr_added;
 	size_t nr_new;     /* rows of the new list */
 	uint64_t *numbers; /* room for a column */
@@ -32,7 +32,6 @@ void vs_snapshot_list_fini(struct vs_snapshot_list *list)
 {
 	free(list->rows);
 	free(list->order);
-	free(list->spare);
 	free(list->last_order);
 	*list = (struct vs_snapshot_list){0};
 }
@@ -97,36 +96,51 @@ static void check_steps(struct taker *taker)
 		room -= kept[i] + left_out[i];
 		added -= put_in[i];
 	}
-	if (room || added || taker->list->nr + taker->nr_added > MAX_ROWS)
+	if (room || added || taker->list->nr_rows + taker->nr_added > MAX_ROWS)
 		fail(taker);
+}
+
+/*
+ * Changes tell of about twice as many rows as a whole list has (vs_index_plan.chain): room that is
+ * not used costs nothing, to move all rows does. They are filled in by whoever puts them in.
+ */
+static int make_rows(struct vs_snapshot_list *list, size_t nr)
+{
+	size_t needed = list->nr_rows + nr + 1, wanted = (list->nr_rows ? 2 : 3) * needed;
+	struct vs_snapshot_row *rows = NULL;
+
+	if (needed <= list->rows_capacity)
+		return 0;
+	if (wanted <= SIZE_MAX / sizeof(*rows))
+		rows = realloc(list->rows, wanted * sizeof(*rows));
+	if (!rows) {
+		wanted = needed;
+		rows = reallocarray(list->rows, wanted, sizeof(*rows));
+	}
+	if (!rows)
+		return -VS_ERR_NO_MEMORY;
+	list->rows = rows;
+	list->rows_capacity = wanted;
+	return 0;
 }
 
 static int make_room(struct taker *taker)
 {
 	struct vs_snapshot_list *list = taker->list;
 	size_t nr = taker->nr_added;
-	int err = VS_GROW(list->rows, list->rows_capacity, list->nr_rows + nr);
+	int err = make_rows(list, nr);
 
 	if (!err)
 		err = VS_GROW(list->last_order, list->last_capacity, list->nr + nr + 1);
-	if (!err)
-		err = VS_GROW(list->spare, list->spare_capacity, list->nr_spare + list->nr + 1);
-	taker->added = calloc(4 * nr + 1, sizeof(taker->added[0]));
+	taker->twins = calloc(3 * nr + 1, sizeof(taker->twins[0]));
 	taker->numbers = calloc(nr + 1, sizeof(taker->numbers[0]));
-	if (err || !taker->added || !taker->numbers)
+	if (err || !taker->twins || !taker->numbers)
 		return -VS_ERR_NO_MEMORY;
-	taker->twins = taker->added + nr;
 	taker->befores = taker->twins + nr;
 	taker->by_id = taker->befores + nr;
+	taker->added = list->rows + list->nr_rows;
+	memset(taker->added, 0, nr * sizeof(taker->added[0]));
 	return 0;
-}
-
-static uint32_t take_row(struct vs_snapshot_list *list, size_t *nr_spare)
-{
-	uint32_t row = *nr_spare ? list->spare[--*nr_spare] : (uint32_t)list->nr_rows++;
-
-	list->rows[row] = (struct vs_snapshot_row){0};
-	return row;
 }
 
 /* The new order, in last_order. Rows that are left out stay as they are: others are told from them.
@@ -134,7 +148,7 @@ static uint32_t take_row(struct vs_snapshot_list *list, size_t *nr_spare)
 static void walk_steps(struct taker *taker)
 {
 	struct vs_snapshot_list *list = taker->list;
-	size_t nr = taker->nr_steps, old = 0, new = 0, at = 0, nr_spare = list->nr_spare, i, k;
+	size_t nr = taker->nr_steps, old = 0, new = 0, at = 0, i, k;
 	uint32_t *order = list->last_order;
 
 	for (i = 0; i < nr; i++) {
@@ -145,36 +159,27 @@ static void walk_steps(struct taker *taker)
 		new += kept;
 		old += kept;
 		for (k = 0; k < taker->steps[2 * nr + i]; k++, at++) {
-			taker->added[at] = take_row(list, &nr_spare);
 			taker->twins[at] = k < left_out ? list->order[old + k] : NO_ROW;
 			taker->befores[at] = new ? order[new - 1] : NO_ROW;
-			order[new ++] = taker->added[at];
+			order[new ++] = (uint32_t)(list->nr_rows + at);
 		}
 		old += left_out;
 	}
-	/* What was spare and was not taken stays so; what is left out becomes it, but not yet. */
-	list->nr_spare = nr_spare;
 	taker->nr_new = new;
 }
 
-static void drop_rows(struct taker *taker)
+static void take_order(struct taker *taker)
 {
 	struct vs_snapshot_list *list = taker->list;
-	size_t nr = taker->nr_steps, old = 0, i, k, capacity;
+	size_t capacity = list->order_capacity;
 	uint32_t *order = list->order;
 
-	for (i = 0; i < nr; i++) {
-		old += taker->steps[i];
-		for (k = 0; k < taker->steps[nr + i]; k++)
-			list->spare[list->nr_spare++] = order[old + k];
-		old += taker->steps[nr + i];
-	}
-	capacity = list->order_capacity;
 	list->order = list->last_order;
 	list->order_capacity = list->last_capacity;
 	list->last_order = order;
 	list->last_capacity = capacity;
 	list->nr = taker->nr_new;
+	list->nr_rows += taker->nr_added;
 }
 
 /* ---- What they say -------------------------------------------------------------------------- */
@@ -185,7 +190,7 @@ static void set_places(struct taker *taker)
 
 	get(taker, VS_NUMBERS_PLAIN, taker->nr_added);
 	for (i = 0; i < taker->nr_added; i++) {
-		struct vs_snapshot_row *row = &taker->list->rows[taker->added[i]];
+		struct vs_snapshot_row *row = &taker->added[i];
 
 		if (taker->numbers[i] / VS_SNAPSHOT_NR_PARTS > VS_SNAPSHOT_MAX_DEPTH) {
 			fail(taker);
@@ -198,26 +203,24 @@ static void set_places(struct taker *taker)
 
 static void set_twins(struct taker *taker, size_t nr_twins)
 {
-	struct vs_snapshot_row *rows = taker->list->rows;
+	const struct vs_snapshot_row *rows = taker->list->rows;
 	size_t at = 0, i;
 
 	get(taker, VS_NUMBERS_SIGNED, nr_twins);
 	for (i = 0; i < taker->nr_added; i++)
 		if (taker->twins[i] != NO_ROW)
-			rows[taker->added[i]].base =
-				rows[taker->twins[i]].base + taker->numbers[at++];
+			taker->added[i].base = rows[taker->twins[i]].base + taker->numbers[at++];
 	get(taker, VS_NUMBERS_SIGNED, nr_twins);
 	at = 0;
 	for (i = 0; i < taker->nr_added; i++)
 		if (taker->twins[i] != NO_ROW)
-			rows[taker->added[i]].size =
-				rows[taker->twins[i]].size + taker->numbers[at++];
+			taker->added[i].size = rows[taker->twins[i]].size + taker->numbers[at++];
 }
 
 /* Gaps wait until sizes are known: the one before may be new, too. */
 static void set_gaps(struct taker *taker, size_t nr_gaps)
 {
-	struct vs_snapshot_row *rows = taker->list->rows;
+	const struct vs_snapshot_row *rows = taker->list->rows;
 	uint64_t *gaps = calloc(nr_gaps + 1, sizeof(*gaps));
 	size_t at = 0, i;
 
@@ -228,7 +231,7 @@ static void set_gaps(struct taker *taker, size_t nr_gaps)
 	vs_number_column_get(taker->in, VS_NUMBERS_SIGNED, gaps, nr_gaps);
 	get(taker, VS_NUMBERS_PLAIN, nr_gaps);
 	for (i = 0; i < taker->nr_added; i++) {
-		struct vs_snapshot_row *row = &rows[taker->added[i]];
+		struct vs_snapshot_row *row = &taker->added[i];
 
 		if (taker->twins[i] != NO_ROW)
 			continue;
@@ -241,30 +244,30 @@ static void set_gaps(struct taker *taker, size_t nr_gaps)
 }
 
 /* A column of a field that has 32 bits or fewer. */
-#define SET_FIELD(taker, field, most)                                                           \
-	do {                                                                                    \
-		size_t nr_ = (taker)->nr_added, i_;                                             \
-		if (!get(taker, VS_NUMBERS_PLAIN, nr_))                                         \
-			break;                                                                  \
-		for (i_ = 0; i_ < nr_; i_++) {                                                  \
-			if ((taker)->numbers[i_] > (most))                                      \
-				fail(taker);                                                    \
-			(taker)->list->rows[(taker)->added[i_]].field =                         \
-				(__typeof__((taker)->list->rows[0].field))(taker)->numbers[i_]; \
-		}                                                                               \
+#define SET_FIELD(taker, field, most)                                                      \
+	do {                                                                               \
+		size_t nr_ = (taker)->nr_added, i_;                                        \
+		if (!get(taker, VS_NUMBERS_PLAIN, nr_))                                    \
+			break;                                                             \
+		for (i_ = 0; i_ < nr_; i_++) {                                             \
+			if ((taker)->numbers[i_] > (most))                                 \
+				fail(taker);                                               \
+			(taker)->added[i_].field =                                         \
+				(__typeof__((taker)->added[0].field))(taker)->numbers[i_]; \
+		}                                                                          \
 	} while (0)
 
 /* A column that says by how much a field is more than in the row before. */
-#define SET_GROWTH(taker, field, from)                                          \
-	do {                                                                    \
-		uint64_t value_ = (from);                                       \
-		size_t nr_ = (taker)->nr_added, i_;                             \
-		if (!get(taker, VS_NUMBERS_SIGNED, nr_) && !value_)             \
-			break;                                                  \
-		for (i_ = 0; i_ < nr_; i_++) {                                  \
-			value_ += (taker)->numbers[i_];                         \
-			(taker)->list->rows[(taker)->by_id[i_]].field = value_; \
-		}                                                               \
+#define SET_GROWTH(taker, field, from)                                     \
+	do {                                                               \
+		uint64_t value_ = (from);                                  \
+		size_t nr_ = (taker)->nr_added, i_;                        \
+		if (!get(taker, VS_NUMBERS_SIGNED, nr_) && !value_)        \
+			break;                                             \
+		for (i_ = 0; i_ < nr_; i_++) {                             \
+			value_ += (taker)->numbers[i_];                    \
+			(taker)->added[(taker)->by_id[i_]].field = value_; \
+		}                                                          \
 	} while (0)
 
 static void set_ranks(struct taker *taker)
@@ -281,13 +284,12 @@ static void set_ranks(struct taker *taker)
 			fail(taker);
 			return;
 		}
-		taker->by_id[rank] = taker->added[i];
+		taker->by_id[rank] = (uint32_t)i;
 	}
 }
 
 static void set_accounts(struct taker *taker, uint64_t last_id)
 {
-	struct vs_snapshot_row *rows = taker->list->rows;
 	uint64_t is_steady = vs_wire_get_varint(taker->in), account = 0;
 	size_t i;
 
@@ -295,7 +297,7 @@ static void set_accounts(struct taker *taker, uint64_t last_id)
 		fail(taker);
 	get(taker, VS_NUMBERS_SIGNED, taker->nr_added);
 	for (i = 0; i < taker->nr_added; i++) {
-		struct vs_snapshot_row *row = &rows[taker->by_id[i]];
+		struct vs_snapshot_row *row = &taker->added[taker->by_id[i]];
 
 		account += taker->numbers[i] + (is_steady ? row->id - last_id : 0);
 		last_id = row->id;
@@ -312,7 +314,7 @@ static void set_slack(struct taker *taker)
 	if (!get(taker, VS_NUMBERS_PLAIN, taker->nr_added))
 		return;
 	for (i = 0; i < taker->nr_added; i++)
-		taker->list->rows[taker->by_id[i]].slack_size = taker->numbers[i];
+		taker->added[taker->by_id[i]].slack_size = taker->numbers[i];
 }
 
 static size_t count_twins(const struct taker *taker)
@@ -361,9 +363,9 @@ void vs_snapshot_list_change(struct vs_snapshot_list *list, struct vs_wire *in,
 	if (!in->error) {
 		walk_steps(&taker);
 		set_rows(&taker, origin);
-		drop_rows(&taker);
+		take_order(&taker);
 	}
 	free(taker.steps);
-	free(taker.added);
+	free(taker.twins);
 	free(taker.numbers);
 }

@@ -82,19 +82,18 @@ size_t vs_snapshot_change_put(struct vs_pack *pack, const struct vs_snapshot_row
 
 /*
  * A list that is changed again and again: rows stay where they are, `order` says which there are.
- * {0} is empty.
+ * Those that are put in stand behind all others, side by side, because each is looked at many times
+ * while it is filled in; what is left out stays as well, until there is a whole list again. {0} is
+ * empty.
  */
 struct vs_snapshot_list {
-	struct vs_snapshot_row *rows; /* in no order, some of no use */
+	struct vs_snapshot_row *rows; /* some of no use */
 	size_t nr_rows;
 	size_t rows_capacity;
 	uint32_t *order; /* which rows, in order */
 	size_t nr;
 	size_t order_capacity;
-	uint32_t *spare; /* rows that can be used again */
-	size_t nr_spare;
-	size_t spare_capacity;
-	uint32_t *last_order; /* room, and what is to be spare */
+	uint32_t *last_order; /* room */
 	size_t last_capacity;
 };
 

@@ -240,8 +240,8 @@ void vs_trace_index_expect(struct vs_trace_index *index, uint64_t time_ns)
 }
 
 /* What a snapshot and those that it is told from say. */
-static int restore(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
-		   struct vs_replay *replay)
+int vs_trace_index_restore(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
+			   struct vs_replay *replay)
 {
 	struct reading reading = take_reading(index, snapshot);
 	int err = reading.err;
@@ -252,16 +252,22 @@ static int restore(struct vs_trace_index *index, const struct vs_index_snapshot 
 	return !err && replay->counters.nr_records != snapshot->nr_records ? -VS_ERR_CORRUPT : err;
 }
 
-int vs_trace_index_enter(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
-			 struct vs_replay *replay)
+int vs_trace_index_approach(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
+			    struct vs_replay *replay)
 {
 	int err = give_definitions(index, replay, snapshot->nr_records, snapshot->nr_definitions);
 
 	if (!err)
-		err = restore(index, snapshot, replay);
-	if (!err)
 		err = vs_reader_rewind(index->reader);
 	return err ? err : vs_reader_seek(index->reader, &snapshot->block, UINT64_MAX);
+}
+
+int vs_trace_index_enter(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
+			 struct vs_replay *replay)
+{
+	int err = vs_trace_index_approach(index, snapshot, replay);
+
+	return err ? err : vs_trace_index_restore(index, snapshot, replay);
 }
 
 int vs_trace_index_enter_end(struct vs_trace_index *index, struct vs_replay *replay)

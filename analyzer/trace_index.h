@@ -58,6 +58,17 @@ VS_MUST_CHECK int vs_trace_index_enter(struct vs_trace_index *index,
 				       const struct vs_index_snapshot *snapshot,
 				       struct vs_replay *replay);
 
+/*
+ * The same in two parts: first definitions, and the reader is where it has to be; then all the
+ * rest, for which the reader is not needed, so that another thread can go on with it meanwhile.
+ */
+VS_MUST_CHECK int vs_trace_index_approach(struct vs_trace_index *index,
+					  const struct vs_index_snapshot *snapshot,
+					  struct vs_replay *replay);
+VS_MUST_CHECK int vs_trace_index_restore(struct vs_trace_index *index,
+					 const struct vs_index_snapshot *snapshot,
+					 struct vs_replay *replay);
+
 /* The same for the state after the last record, but without all that is alive then. */
 VS_MUST_CHECK int vs_trace_index_enter_end(struct vs_trace_index *index, struct vs_replay *replay);
 
