@@ -327,6 +327,7 @@ struct vs_replay {
 	size_t nr_slabs;
 	size_t slabs_capacity;
 	struct vs_item *spare_items; /* by next_held */
+	size_t nr_reserved;          /* items, of those that are to be restored */
 	struct vs_replay_gap *gaps;  /* VS_REPLAY_GAPS of them, by their bases */
 	struct vs_item **vacant;     /* VS_REPLAY_VACANT_MAX: each once, in use again or not */
 	uint32_t nr_vacant;

@@ -76,7 +76,12 @@ int vs_replay_items_make(struct vs_replay *replay, struct vs_item **out)
 
 int vs_replay_items_reserve(struct vs_replay *replay, size_t nr)
 {
-	return nr > SLAB_SIZE ? add_slab(replay, nr) : 0;
+	size_t missing = nr > replay->nr_reserved ? nr - replay->nr_reserved : 0;
+
+	if (missing <= SLAB_SIZE)
+		return 0;
+	replay->nr_reserved = nr;
+	return add_slab(replay, missing);
 }
 
 void vs_replay_items_destroy(struct vs_replay *replay, struct vs_item *item)

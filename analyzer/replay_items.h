@@ -102,7 +102,8 @@ static inline void vs_replay_items_forget_freed(struct vs_replay *replay,
 /* For one more at least, and in the map. -VS_ERR_NO_MEMORY. */
 VS_MUST_CHECK int vs_replay_items_make_room(struct vs_replay *replay, struct vs_id_map *map);
 
-/* So many are going to be made, soon. */
+/* So many are going to be made, soon: with those that were reserved before, of which none is made
+ * yet. */
 VS_MUST_CHECK int vs_replay_items_reserve(struct vs_replay *replay, size_t nr);
 
 /* All of them at once, at the end of the replay. */

@@ -60,7 +60,12 @@ VS_MUST_CHECK int vs_snapshot_chain_add(struct vs_snapshot_chain *chain, const v
  */
 VS_MUST_CHECK int vs_snapshot_get(struct vs_replay *replay, const struct vs_snapshot_chain *chain);
 
-/* The same from sums, in which nothing is alive. */
+/* About so much is going to be alive, as far as is known when the first snapshot of a chain was
+ * added (vs_snapshot_chain_count): what takes time can be done before the others are. */
+VS_MUST_CHECK int vs_snapshot_prepare(struct vs_replay *replay, size_t nr_items);
+size_t vs_snapshot_chain_count(const struct vs_snapshot_chain *chain);
+
+/* vs_snapshot_get from sums, in which nothing is alive. */
 VS_MUST_CHECK int vs_snapshot_get_sums(struct vs_replay *replay, const void *bytes, size_t size);
 
 #endif

@@ -174,6 +174,11 @@ int vs_snapshot_chain_add(struct vs_snapshot_chain *chain, const void *bytes, si
 	return in.error;
 }
 
+size_t vs_snapshot_chain_count(const struct vs_snapshot_chain *chain)
+{
+	return chain->items.nr;
+}
+
 int vs_snapshot_chain_add_sums(struct vs_snapshot_chain *chain, const void *bytes, size_t size)
 {
 	struct vs_wire in;

@@ -511,6 +511,11 @@ int vs_snapshot_get(struct vs_replay *replay, const struct vs_snapshot_chain *ch
 	return chain->has_begun ? get_state(replay, chain, true) : -VS_ERR_INVALID;
 }
 
+int vs_snapshot_prepare(struct vs_replay *replay, size_t nr_items)
+{
+	return vs_replay_items_reserve(replay, nr_items);
+}
+
 int vs_snapshot_get_sums(struct vs_replay *replay, const void *bytes, size_t size)
 {
 	struct vs_snapshot_chain *chain;

@@ -1,6 +1,7 @@
 #include "trace_index.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@ struct reading {
 	struct vs_snapshot_chain *chain;
 	uint8_t *bytes; /* which it points into */
 	int err;
+	sem_t *has_begun; /* posted once; NULL: nobody waits for it */
+	size_t nr_items;  /* then: what was alive in the first of them */
 };
 
 struct vs_trace_index {
@@ -27,22 +30,36 @@ struct vs_trace_index {
 	bool is_open;
 	bool is_there;           /* and has not proved wrong */
 	struct reading expected; /* the thread's, as long as it runs */
+	sem_t has_begun;
 	bool has_thread;
 	pthread_t thread;
 };
 
 /* ---- What snapshots say --------------------------------------------------------------------- */
 
+static void begin_chain(struct reading *reading, const struct vs_index_snapshot **first)
+{
+	reading->err =
+		vs_index_file_read_chain(reading->file, reading->snapshot, first, &reading->bytes);
+	if (!reading->err)
+		reading->err = vs_snapshot_chain_create(&reading->chain);
+	if (!reading->err)
+		reading->err = vs_snapshot_chain_add(reading->chain, reading->bytes, (*first)->size,
+						     (*first)->is_whole);
+	if (!reading->err)
+		reading->nr_items = vs_snapshot_chain_count(reading->chain);
+	if (reading->has_begun)
+		sem_post(reading->has_begun);
+}
+
 static void read_chain(struct reading *reading)
 {
-	const struct vs_index_snapshot *first, *next;
+	const struct vs_index_snapshot *first = NULL, *next;
 
-	reading->err =
-		vs_index_file_read_chain(reading->file, reading->snapshot, &first, &reading->bytes);
+	begin_chain(reading, &first);
 	if (reading->err)
 		return;
-	reading->err = vs_snapshot_chain_create(&reading->chain);
-	for (next = first; next <= reading->snapshot && !reading->err; next++)
+	for (next = first + 1; next <= reading->snapshot && !reading->err; next++)
 		reading->err = vs_snapshot_chain_add(
 			reading->chain, reading->bytes + (next->offset - first->offset), next->size,
 			next->is_whole);
@@ -233,19 +250,34 @@ void vs_trace_index_expect(struct vs_trace_index *index, uint64_t time_ns)
 	if (!snapshot)
 		return;
 	vs_large_heap_prepare();
-	index->expected = (struct reading){.file = &index->file, .snapshot = snapshot};
+	sem_init(&index->has_begun, 0, 0); /* nobody waits, and none is left that could post */
+	index->expected = (struct reading){
+		.file = &index->file, .snapshot = snapshot, .has_begun = &index->has_begun};
 	index->has_thread = vs_aside_start(&index->thread, run, &index->expected);
 	if (!index->has_thread)
 		forget(&index->expected);
+}
+
+/* While the others are read, if they are: to make items takes a good part of the time. */
+static int prepare(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
+		   struct vs_replay *replay)
+{
+	if (!index->has_thread || index->expected.snapshot != snapshot)
+		return 0;
+	while (sem_wait(&index->has_begun))
+		; /* a signal that has a handler */
+	return vs_snapshot_prepare(replay, index->expected.nr_items);
 }
 
 /* What a snapshot and those that it is told from say. */
 int vs_trace_index_restore(struct vs_trace_index *index, const struct vs_index_snapshot *snapshot,
 			   struct vs_replay *replay)
 {
+	int err = prepare(index, snapshot, replay);
 	struct reading reading = take_reading(index, snapshot);
-	int err = reading.err;
 
+	if (!err)
+		err = reading.err;
 	if (!err)
 		err = vs_snapshot_get(replay, reading.chain);
 	forget(&reading);
