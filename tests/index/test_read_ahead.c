@@ -1,6 +1,7 @@
 /* What another thread reads is what one would have read oneself. */
 #include "read_ahead.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,6 +293,59 @@ static void test_source_can_be_used_again_after_a_stop_in_the_middle(void **stat
 	vs_reader_close(reader);
 }
 
+/* Pieces of work that come with batches, and who did them; the chore's mutex guards nr_done. */
+struct pieces {
+	_Atomic uint64_t nr_given, nr_done_seen;
+	uint64_t nr_done, most;
+	_Atomic int nr_at_it;
+};
+
+static bool do_piece(void *context)
+{
+	struct pieces *pieces = context;
+	bool is_left = pieces->nr_done < pieces->nr_given;
+
+	assert_int_equal(atomic_fetch_add(&pieces->nr_at_it, 1), 0);
+	pieces->nr_done += is_left;
+	pieces->nr_done_seen = pieces->nr_done;
+	atomic_fetch_sub(&pieces->nr_at_it, 1);
+	return is_left;
+}
+
+static bool are_too_many(const void *context)
+{
+	const struct pieces *pieces = context;
+
+	return pieces->nr_given - pieces->nr_done_seen > pieces->most;
+}
+
+static void test_chore_is_done_by_one_thread_at_a_time_and_never_gets_too_long(void **state)
+{
+	struct vs_reader *reader = open_trace("long.vscope");
+	struct vs_source source = vs_trace_source_make(reader);
+	struct pieces pieces = {.most = 3};
+	const struct vs_chore chore = {do_piece, are_too_many, &pieces};
+	const struct vs_batch *batch;
+	struct vs_read_ahead *ahead;
+	int status;
+
+	(void)state;
+	assert_int_equal(source.rewind(source.context), 0);
+	assert_int_equal(vs_read_ahead_start(&ahead, &source), 0);
+	vs_read_ahead_give_chore(ahead, &chore);
+	do {
+		batch = vs_read_ahead_get(ahead, 0);
+		assert_non_null(batch);
+		status = batch->status;
+		pieces.nr_given += 2;
+		vs_read_ahead_release(ahead);
+		assert_false(are_too_many(&pieces));
+	} while (status > 0);
+	vs_read_ahead_stop(ahead);
+	assert_in_range(pieces.nr_given - pieces.nr_done, 0, pieces.most);
+	vs_reader_close(reader);
+}
+
 static int fail_at_once(void *context, struct vs_record *record)
 {
 	(void)context;
@@ -363,6 +417,8 @@ int main(void)
 		cmocka_unit_test(test_trace_that_is_cut_comes_as_one_reads_it_oneself),
 		cmocka_unit_test(test_source_that_is_no_file_is_read_in_batches_too),
 		cmocka_unit_test(test_source_can_be_used_again_after_a_stop_in_the_middle),
+		cmocka_unit_test(
+			test_chore_is_done_by_one_thread_at_a_time_and_never_gets_too_long),
 		cmocka_unit_test(test_error_comes_behind_what_was_read),
 		cmocka_unit_test(test_extent_is_guessed_from_headers),
 		cmocka_unit_test(test_nothing_is_guessed_of_a_trace_that_is_cut),
