@@ -59,8 +59,12 @@ int vs_measure_basic_make_room(struct vs_measure_basic *measure, const struct vs
 static int on_block(struct vs_observer *observer, const struct vs_replay *replay,
 		    struct vs_item *block, const struct vs_record *record)
 {
-	return vs_measure_basic_note_block(measure_of(observer), replay, block, record,
-					   vs_replay_is_birth(record));
+	struct vs_measure_basic *measure = measure_of(observer);
+	int err = vs_measure_basic_have_room(measure, replay);
+
+	return err ? err
+		   : vs_measure_basic_note_block(measure, replay, block, record,
+						 vs_replay_is_birth(record));
 }
 
 static bool is_wanted(uint64_t records, const struct vs_record *record)

@@ -32,7 +32,20 @@ void vs_measure_basic_init(struct vs_measure_basic *measure);
 VS_MUST_CHECK int vs_measure_basic_make_room(struct vs_measure_basic *measure,
 					     const struct vs_replay *replay);
 
-/* vs_observer.on_block. is_birth: vs_replay_is_birth(record), for those who know. */
+/* The same, quickly if it is there. */
+static inline int vs_measure_basic_have_room(struct vs_measure_basic *measure,
+					     const struct vs_replay *replay)
+{
+	if (__builtin_expect(replay->nr_accounts <= measure->nr_accounts &&
+				     replay->nr_pools <= measure->nr_pools &&
+				     replay->nr_devices <= measure->nr_devices,
+			     1))
+		return 0;
+	return vs_measure_basic_make_room(measure, replay);
+}
+
+/* vs_observer.on_block, when there is room. is_birth: vs_replay_is_birth(record), for those who
+ * know. */
 static inline __attribute__((always_inline)) int vs_measure_basic_note_block(
 	struct vs_measure_basic *measure, const struct vs_replay *replay, struct vs_item *block,
 	const struct vs_record *record, bool is_birth)
@@ -41,14 +54,6 @@ static inline __attribute__((always_inline)) int vs_measure_basic_note_block(
 	uint64_t size = block->size;
 	int err = 0;
 
-	if (__builtin_expect(replay->nr_accounts > measure->nr_accounts ||
-				     replay->nr_pools > measure->nr_pools ||
-				     replay->nr_devices > measure->nr_devices,
-			     0)) {
-		err = vs_measure_basic_make_room(measure, replay);
-		if (err)
-			return err;
-	}
 	vs_measure_counts_note_block(measure->counts, block, is_birth);
 	vs_measure_peak_keep(measure->peak, account,
 			     is_birth ? account->live_bytes - size : account->live_bytes + size,

@@ -58,10 +58,17 @@ static inline __attribute__((always_inline)) int tell(const struct vs_replay *re
 	return err ? err : 1;
 }
 
+static inline int tell_begin(const struct vs_replay *replay)
+{
+	const struct vs_measure_lane *lane = replay->lane_context;
+
+	return vs_measure_basic_have_room(lane->basic, replay);
+}
+
 static int add_some(struct vs_replay *replay, const struct vs_record *records, uint32_t first,
 		    uint32_t nr)
 {
-	static const struct vs_replay_plain_told told = {tell_before, tell, true};
+	static const struct vs_replay_plain_told told = {tell_before, tell, true, tell_begin};
 
 	return vs_replay_plain_run(replay, records, first, nr, &told);
 }

@@ -21,10 +21,12 @@ static int tell(const struct vs_replay *replay, struct vs_item *block,
 	return err ? err : 1;
 }
 
-static const struct vs_replay_plain_told listeners_told = {tell_before, tell, false};
+static const struct vs_replay_plain_told listeners_told = {tell_before, tell, false, NULL};
 
 int vs_replay_plain_add(struct vs_replay *replay, const struct vs_record *record)
 {
+	if (!vs_replay_plain_is_possible(replay))
+		return 0;
 	return vs_replay_plain_take(replay, record, NULL, &listeners_told);
 }
 
@@ -54,7 +56,8 @@ static int tell_nobody(const struct vs_replay *replay, struct vs_item *block,
 int vs_replay_plain_add_unseen(struct vs_replay *replay, const struct vs_record *records,
 			       uint32_t first, uint32_t nr)
 {
-	static const struct vs_replay_plain_told told = {tell_nobody_before, tell_nobody, true};
+	static const struct vs_replay_plain_told told = {tell_nobody_before, tell_nobody, true,
+							 NULL};
 
 	return vs_replay_plain_run(replay, records, first, nr, &told);
 }

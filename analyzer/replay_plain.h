@@ -23,6 +23,8 @@ struct vs_replay_plain_told {
 	int (*block)(const struct vs_replay *replay, struct vs_item *item,
 		     const struct vs_record *record, bool is_birth);
 	bool is_lazy; /* nobody of them looks at regions: what goes may stay there, vacant */
+	/* Once for many in a row, which bring no new account, pool or device. A negative error. */
+	int (*begin)(const struct vs_replay *replay);
 };
 
 /* ---- Every event ---------------------------------------------------------------------------- */
@@ -39,9 +41,13 @@ static inline __attribute__((always_inline)) struct vs_replay_thread *vs_replay_
 			return NULL;
 		replay->last_thread = thread;
 	}
-	return replay->has_no_blocks || !replay->is_in_window || !replay->counters.nr_events
-		       ? NULL
-		       : thread;
+	return thread;
+}
+
+/* Whether any record can be plain. No plain record changes that. */
+static inline bool vs_replay_plain_is_possible(const struct vs_replay *replay)
+{
+	return !replay->has_no_blocks && replay->is_in_window && replay->counters.nr_events;
 }
 
 static inline __attribute__((always_inline)) int vs_replay_plain_begin(
@@ -559,10 +565,14 @@ static inline __attribute__((always_inline)) int vs_replay_plain_run(
 {
 	bool is_many =
 		replay->blocks_at.nr_used + replay->regions_at.nr_used >= vs_replay_plain_many;
+	bool is_guessing = replay->expected && replay->nr_dividing_pools;
 	struct vs_item *hint = NULL;
 	uint32_t i;
-	int ret = 1;
+	int ret = told->begin ? told->begin(replay) : 0;
 
+	if (ret || !vs_replay_plain_is_possible(replay))
+		return ret;
+	ret = 1;
 	if (!first)
 		memset(replay->hints, 0, sizeof(replay->hints));
 	for (i = first; i < nr; i++) {
@@ -571,8 +581,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_run(
 			vs_replay_plain_expect(replay, records, i, nr, told->is_lazy);
 		}
 		/* Who adopts it has to be looked for first. */
-		if (records[i].type == VS_RECORD_ALLOC && replay->expected &&
-		    replay->nr_dividing_pools)
+		if (is_guessing && records[i].type == VS_RECORD_ALLOC)
 			break;
 		replay->counters.nr_records++;
 		ret = vs_replay_plain_take(replay, &records[i], hint, told);
