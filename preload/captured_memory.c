@@ -70,10 +70,8 @@ void vs_captured_memory_remove(uint64_t address)
 		remove_range(address, nr);
 }
 
-bool vs_captured_memory_has(uint64_t address)
+static VS_COLD bool has(uint64_t address, uint32_t nr)
 {
-	uint32_t nr = atomic_load_explicit(&nr_used, memory_order_acquire);
-
 	for (uint32_t i = 0; i < nr; i++) {
 		uint64_t start = atomic_load_explicit(&ranges[i].start, memory_order_acquire);
 
@@ -82,4 +80,11 @@ bool vs_captured_memory_has(uint64_t address)
 			return true;
 	}
 	return false;
+}
+
+bool vs_captured_memory_has(uint64_t address)
+{
+	uint32_t nr = atomic_load_explicit(&nr_used, memory_order_acquire);
+
+	return __builtin_expect(nr != 0, 0) && has(address, nr);
 }

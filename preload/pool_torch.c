@@ -5,6 +5,7 @@
 
 #include "captured_memory.h"
 #include "guard.h"
+#include "hot.h"
 #include "lifecycle.h"
 #include "recorder.h"
 #include "torch_library.h"
@@ -94,6 +95,15 @@ static inline bool are_expected(const struct pools *pools, int64_t change,
 		       vs_lifecycle_recording();
 }
 
+static VS_COLD void tell_totals(struct vs_thread *self, struct pools *pools,
+				const struct totals *totals)
+{
+	atomic_store_explicit(&pools->reserved, totals->reserved, memory_order_relaxed);
+	atomic_store_explicit(&pools->told_in, vs_lifecycle_recording(), memory_order_relaxed);
+	vs_recorder_add_pool_state(self, get_pool(self, (unsigned)(pools - devices), COMMON),
+				   totals->reserved, totals->allocated);
+}
+
 /* The event changed what is allocated by so much; a state is written where that is not all. */
 static void follow_totals(struct vs_thread *self, struct pools *pools, int64_t change,
 			  const struct totals *totals)
@@ -103,20 +113,16 @@ static void follow_totals(struct vs_thread *self, struct pools *pools, int64_t c
 
 	atomic_store_explicit(&pools->allocated, totals->allocated, memory_order_relaxed);
 	atomic_store_explicit(&pools->nr_silent, is_silent ? nr_silent : 0, memory_order_relaxed);
-	if (__builtin_expect(is_silent, 1))
-		return;
-	atomic_store_explicit(&pools->reserved, totals->reserved, memory_order_relaxed);
-	atomic_store_explicit(&pools->told_in, vs_lifecycle_recording(), memory_order_relaxed);
-	vs_recorder_add_pool_state(self, get_pool(self, (unsigned)(pools - devices), COMMON),
-				   totals->reserved, totals->allocated);
+	if (__builtin_expect(!is_silent, 0))
+		tell_totals(self, pools, totals);
 }
 
 /* ---- What is reported ------------------------------------------------------------------------ */
 
 /* A block was given out, or taken back (size below 0). totals: NULL if it does not say. */
-static __attribute__((noinline)) void add_change(const void *address, int64_t size,
-						 const struct totals *totals, struct device device,
-						 const void *frame)
+VS_FLAT static __attribute__((noinline)) void add_change(const void *address, int64_t size,
+							 const struct totals *totals,
+							 struct device device, const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
 	unsigned index = (unsigned)device.index;
@@ -135,8 +141,8 @@ static __attribute__((noinline)) void add_change(const void *address, int64_t si
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
 
-static __attribute__((noinline)) void add_failure(int64_t size, const struct totals *totals,
-						  struct device device, const void *frame)
+static VS_COLD void add_failure(int64_t size, const struct totals *totals, struct device device,
+				const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
 	unsigned index = (unsigned)device.index;

@@ -690,7 +690,7 @@ VS_HOT void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_
 	struct vs_block_alloc *event;
 
 	self->nr_events++;
-	if (!enter(self))
+	if (!enter_quickly(self))
 		return;
 	use_pool(self, pool);
 	event = begin_with_stack(state, VS_RECORD_BLOCK_ALLOC, sizeof(*event));
@@ -744,7 +744,7 @@ VS_HOT void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64
 	struct vs_block_free *event;
 
 	self->nr_events++;
-	if (!enter(self))
+	if (!enter_quickly(self))
 		return;
 	use_pool(self, pool);
 	event = begin_free(state, VS_RECORD_BLOCK_FREE, sizeof(*event));
