@@ -262,7 +262,8 @@ void vs_stack_capture(struct vs_thread_state *self, struct vs_stack *stack)
 
 bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
 {
-	return self->base.frame && vs_unwind_recall(&self->scratch->unwind, self->base.frame, path);
+	return self->base.frame &&
+	       vs_unwind_recall(&self->scratch->unwind, self->base.frame, max_depth, path);
 }
 
 bool vs_stack_learn(struct vs_thread_state *self)

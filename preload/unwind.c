@@ -297,7 +297,7 @@ static inline __attribute__((always_inline)) struct vs_unwind_memo_run *get_run(
 }
 
 VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
-						 struct vs_unwind_path *path)
+						 uint32_t max_frames, struct vs_unwind_path *path)
 {
 	struct vs_unwind_memo *memo = &self->memo;
 	const struct vs_unwind_window *window = &self->own.window;
@@ -306,6 +306,7 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, 
 	uint64_t no_key = vs_unwind_memo_get_key(0);
 	struct vs_unwind_memo_run *run;
 	struct vs_unwind_state state;
+	uint32_t nr_frames = 1;
 	uint16_t *likely;
 
 	if (!VS_UNWIND_ARCH_IS_KNOWN || memo->nr_plain || !has_beginning(window, frame))
@@ -324,7 +325,9 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, 
 		if (__builtin_expect(state.sp + run->slots[0] * sizeof(uint64_t) >= end, 0))
 			return false;
 		follow(&lanes, run, state.sp);
-		if (run->flags & VS_UNWIND_MEMO_IS_LAST)
+		/* Of frames that are not wanted, those count that are in the last run. */
+		nr_frames += run->nr_frames;
+		if ((run->flags & VS_UNWIND_MEMO_IS_LAST) || nr_frames > max_frames)
 			break;
 		vs_unwind_memo_leave(run, &state);
 		likely = run->flags & VS_UNWIND_MEMO_FORKS ? NULL : &run->next;
@@ -339,7 +342,7 @@ VS_UNWIND_UNWATCHED bool vs_unwind_learn(struct vs_unwind_thread *self, const vo
 	struct vs_unwind_window window = self->own.window;
 	struct vs_unwind_memo_run *run, *before = NULL;
 	struct vs_unwind_state state;
-	uint32_t nr = 1;
+	uint32_t nr_frames = 1;
 
 	if (!VS_UNWIND_ARCH_IS_KNOWN || !has_beginning(&window, frame) ||
 	    !vs_unwind_memo_spend(&self->memo, nr_events))
@@ -351,10 +354,8 @@ VS_UNWIND_UNWATCHED bool vs_unwind_learn(struct vs_unwind_thread *self, const vo
 		if (before)
 			vs_unwind_memo_connect(&self->memo, before, run);
 		before = run;
-		nr += (uint32_t)__builtin_popcount(run->returns);
-		if (nr > max_frames)
-			return false;
-		if (run->flags & VS_UNWIND_MEMO_IS_LAST)
+		nr_frames += run->nr_frames;
+		if ((run->flags & VS_UNWIND_MEMO_IS_LAST) || nr_frames > max_frames)
 			return true;
 	}
 }

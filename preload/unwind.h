@@ -60,17 +60,18 @@ struct vs_unwind_path {
 /*
  * Fills in *path for the stack that vs_unwind_walk() would find, by what is remembered: that need
  * not be right for this stack. If the path is one that was recalled right after
- * vs_unwind_learn(), the stack is the one it was then; any other path means nothing.
+ * vs_unwind_learn(), with the same max_frames, the stack is the one it was then: its innermost
+ * max_frames, and whether there are more. Any other path means nothing.
  *
  * False: there is nothing to go by, or the stack is not the thread's own. As a walk otherwise.
  */
-bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
+bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,
 		      struct vs_unwind_path *path);
 
 /*
  * Makes what is remembered right for this stack, so that the path which is recalled next is one
- * that means it. False: it is neither whole nor cut by code that nobody describes, has more than
- * max_frames frames, is not on the thread's own stack, or there are too many different ones.
+ * that means it. False: it neither has more than max_frames frames nor is it whole, or cut by code
+ * that nobody describes; it is not on the thread's own stack; or there are too many different ones.
  * nr_events: how many the thread has had so far. As a walk otherwise.
  */
 bool vs_unwind_learn(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,

@@ -130,7 +130,8 @@ static void fill(struct vs_unwind_memo_run *run, const struct vs_unwind_state *f
 	run->flags = (nr_steps && stretch->uses_bp ? VS_UNWIND_MEMO_USES_BP : 0) |
 		     (is_last ? VS_UNWIND_MEMO_IS_LAST : 0);
 	run->nr_words = (uint8_t)nr_words;
-	run->returns = (uint16_t)(stretch->returns & ((1u << nr_words) - 1));
+	run->returns = stretch->returns & ((1u << nr_words) - 1) & 0xfff;
+	run->nr_frames = (unsigned)__builtin_popcount(run->returns) & 0xf;
 	run->to_bp_slot = nr_steps ? stretch->bp_slots[nr_steps - 1] : VS_UNWIND_MEMO_NO_SLOT;
 	last = nr_words ? stretch->slots[nr_words - 1] : 0;
 	for (unsigned i = 0; i < VS_UNWIND_MEMO_NR_WORDS; i++)

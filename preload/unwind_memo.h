@@ -51,10 +51,12 @@
 struct vs_unwind_memo_run {
 	_Alignas(64) uint64_t key; /* of the instruction: vs_unwind_memo_get_key(); 0: none yet */
 	uintptr_t sp;
-	uintptr_t bp;     /* counts if VS_UNWIND_MEMO_USES_BP */
-	uint64_t shape;   /* a hash of all that leads a walk, but for key */
-	uint16_t next;    /* number of the run that came behind it last time */
-	uint16_t returns; /* which words, as a walk reads them, are return addresses */
+	uintptr_t bp;   /* counts if VS_UNWIND_MEMO_USES_BP */
+	uint64_t shape; /* a hash of all that leads a walk, but for key */
+	uint16_t next;  /* number of the run that came behind it last time */
+	uint16_t returns : VS_UNWIND_MEMO_NR_WORDS; /* which words, as a walk reads them, are return
+						       addresses */
+	uint16_t nr_frames : 4;                     /* how many of them are */
 	uint16_t slots[VS_UNWIND_MEMO_NR_WORDS];
 	uint16_t to_bp_slot;
 	uint8_t nr_words; /* 0: the walk ends where it begins */
@@ -70,6 +72,7 @@ enum {
 };
 #define VS_UNWIND_MEMO_MOST_WAYS (2 * VS_UNWIND_MEMO_ONE_MORE)
 
+_Static_assert(VS_UNWIND_MEMO_NR_WORDS < 1 << 4, "all words of a run may be return addresses");
 _Static_assert(sizeof(struct vs_unwind_memo_run) == 64, "a run is one line of the cache");
 _Static_assert(VS_UNWIND_MEMO_NR_WAYS == 4, "a set has one word of tags");
 _Static_assert(VS_UNWIND_MEMO_NR_RUNS <= UINT16_MAX, "the number of a run has 16 bits");

@@ -100,6 +100,22 @@ def deep_recursion_under_a_callback():
         recurse(depth, lambda: sorted([2, 1], key=key))
 
 
+def go_through_c(depth):
+    if depth == 0:
+        for _ in range(3):
+            alloc()
+    else:
+        sorted([0], key=lambda _: go_through_c(depth - 1) or 0)
+
+
+@case
+def native_stacks_deeper_than_is_kept():
+    """Each comes again and again: the first time it is walked, then it is known."""
+    for _ in range(3):
+        for depth in (5, 15, 16, 17, 18, 19, 20, 40, 70):
+            go_through_c(depth)
+
+
 def generate(nr):
     for i in range(nr):
         alloc()

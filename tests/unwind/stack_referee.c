@@ -152,15 +152,9 @@ static uint64_t add_up(const struct record *record)
 	return sum | 1;
 }
 
-/* Cut because there were too many frames. */
-static bool is_deep(const struct record *record)
-{
-	return record->is_cut && record->frames[record->nr_frames - 1] - bare_code >= bare_size;
-}
-
 /*
- * A path that was learned means the frames it was learned for; and no stack has one that is not all
- * there is. is_learned: from now on it means these. Returns whether it was known.
+ * A path that was learned means the frames it was learned for. is_learned: from now on it means
+ * these. Returns whether it was known.
  */
 static bool compare_path(const struct record *record, const struct vs_unwind_path *path,
 			 bool is_learned)
@@ -177,9 +171,9 @@ static bool compare_path(const struct record *record, const struct vs_unwind_pat
 	known = &paths[path->a % NR_PATHS];
 	is_known = known->sum && known->path.a == path->a && known->path.b == path->b;
 	stack_referee.nr_recalls += is_known && !is_learned;
-	if ((is_known && known->sum != sum) || ((is_known || is_learned) && is_deep(record))) {
+	if (is_known && known->sum != sum) {
 		stack_referee.nr_different++;
-		fprintf(stderr, "a path means two stacks, or one that is too deep\n");
+		fprintf(stderr, "a path means two stacks\n");
 	}
 	if (is_learned)
 		*known = (struct path){*path, sum};

@@ -137,13 +137,26 @@ static __attribute__((noinline)) void dig(unsigned depth, size_t room_size)
 	__asm__ volatile("" : : "r"(room) : "memory");
 }
 
-static void test_stacks_deeper_than_is_kept(void **state)
+static void *dig_deeper_than_is_kept(void *argument)
 {
-	(void)state;
 	for (unsigned depth = VS_STACK_MAX - 20; depth < VS_STACK_MAX + 20; depth++)
 		dig(depth, 8);
 	dig(5000, 16);
+	return argument;
+}
+
+/* In a thread that has not learned anything yet, let alone too much. */
+static void test_stacks_deeper_than_is_kept(void **state)
+{
+	uint64_t nr_recalls = stack_referee.nr_recalls;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, dig_deeper_than_is_kept, NULL), 0);
+	pthread_join(thread, NULL);
 	assert_right(41 * STACK_REFEREE_REPEATS);
+	/* Each is learned the first time, but for the first ones: their stack has to be found. */
+	assert_true(stack_referee.nr_recalls - nr_recalls >= 40 * (STACK_REFEREE_REPEATS - 1));
 }
 
 /* Up and down by more than we are willing to take for the same stack. */

@@ -245,14 +245,20 @@ static void make_whole(unsigned nr)
 	make(nr, (uint64_t)(uintptr_t)unwind_asm_by_register);
 }
 
-static bool recall(struct vs_unwind_path *path)
+/* The stack as it is kept: the innermost max_frames, and whether there are more. */
+static bool recall_first(uint32_t max_frames, struct vs_unwind_path *path)
 {
 	bool result;
 
 	errno = 77;
-	result = vs_unwind_recall(thread, stack.words, path);
+	result = vs_unwind_recall(thread, stack.words, max_frames, path);
 	assert_int_equal(errno, 77);
 	return result;
+}
+
+static bool recall(struct vs_unwind_path *path)
+{
+	return recall_first(MAX_FRAMES, path);
 }
 
 static uint64_t nr_events;
@@ -266,7 +272,7 @@ static bool learn(uint32_t max_frames, struct vs_unwind_path *path)
 	nr_events += VS_UNWIND_MEMO_COST;
 	result = vs_unwind_learn(thread, stack.words, max_frames, nr_events);
 	assert_int_equal(errno, 77);
-	return result && recall(path);
+	return result && recall_first(max_frames, path);
 }
 
 static bool is_same(const struct vs_unwind_path *a, const struct vs_unwind_path *b)
@@ -287,9 +293,63 @@ static void test_a_stack_is_recalled_after_it_was_learned_and_not_before(void **
 		assert_true(is_same(&first, &second));
 		assert_true(learn(MAX_FRAMES, &second));
 		assert_true(is_same(&first, &second));
-		assert_false(learn(nr - 1, &second));
 		vs_unwind_rules_forget(); /* so that none is a part of the next one */
 	}
+}
+
+static void test_a_stack_that_is_too_deep_is_recalled_after_it_was_learned(void **state)
+{
+	struct vs_unwind_path first, second;
+
+	(void)state;
+	for (unsigned nr = 2; nr < MAX_FRAMES; nr++) {
+		make_whole(MAX_FRAMES + 1);
+		assert_false(recall_first(nr, &first));
+		assert_true(learn(nr, &first));
+		assert_true(recall_first(nr, &second));
+		assert_true(is_same(&first, &second));
+		vs_unwind_rules_forget();
+	}
+}
+
+/* Also the one that is only known to be there: without it the stack would not be deep. */
+static void test_another_frame_of_a_deep_stack_is_another_path(void **state)
+{
+	const unsigned nr_kept = 40;
+	struct vs_unwind_path before, after;
+
+	(void)state;
+	make_whole(90);
+	assert_true(learn(nr_kept, &before));
+	for (unsigned i = 1; i <= nr_kept; i++) {
+		uint64_t kept = stack.words[1 + 2 * i];
+
+		stack.words[1 + 2 * i] = fake_stack_return_by_slots(&stack, 195, 1);
+		assert_false(recall_first(nr_kept, &after) && is_same(&before, &after));
+		assert_true(learn(nr_kept, &after));
+		assert_false(is_same(&before, &after));
+		stack.words[1 + 2 * i] = kept;
+	}
+}
+
+static void test_what_lies_far_outside_of_a_deep_stack_does_not_count(void **state)
+{
+	const unsigned nr_kept = 40;
+	struct vs_unwind_path before, after;
+
+	(void)state;
+	make_whole(90);
+	assert_true(learn(nr_kept, &before));
+	for (unsigned i = nr_kept + VS_UNWIND_MEMO_NR_WORDS; i < 90; i++) {
+		stack.words[1 + 2 * i] = fake_stack_return_to_nowhere(&stack);
+		assert_true(recall_first(nr_kept, &after));
+		assert_true(is_same(&before, &after));
+	}
+	/* Nobody has to know how to go on there, either. */
+	make_whole(90);
+	stack.words[1 + 2 * 60] = (uint64_t)(uintptr_t)unwind_asm_by_expression + 6;
+	assert_true(learn(nr_kept, &after));
+	assert_false(learn(MAX_FRAMES, &after));
 }
 
 static void test_another_frame_is_another_path(void **state)
@@ -338,7 +398,6 @@ static void test_a_stack_that_code_cuts_is_learned(void **state)
 		assert_true(learn(MAX_FRAMES, &again));
 		assert_true(is_same(&cut, &again));
 		assert_int_equal(walk(nr), VS_UNWIND_IS_DEEP);
-		assert_false(learn(nr - 1, &again));
 		make_whole(nr);
 		assert_true(learn(MAX_FRAMES, &whole));
 		assert_false(is_same(&cut, &whole));
@@ -488,22 +547,23 @@ static void assert_meaning(const struct meaning *meaning, enum vs_unwind_end end
 	assert_memory_equal(meaning->frames, frames, nr_frames * sizeof(frames[0]));
 }
 
-/* Returns whether the stack was known by its path. */
-static bool check_random(void)
+/* Of so many kept frames: as the recorder does, one more is looked for. Returns whether the stack
+ * was known by its path. */
+static bool check_random(uint32_t max_frames)
 {
-	enum vs_unwind_end end = walk(MAX_FRAMES);
+	enum vs_unwind_end end = walk(max_frames + 1);
 	struct vs_unwind_path path;
 	struct meaning *meaning;
 	bool is_known = false;
 
-	if (recall(&path)) {
+	if (recall_first(max_frames, &path)) {
 		meaning = find_meaning(&path);
 		is_known = meaning->nr_frames != 0;
 		if (is_known)
 			assert_meaning(meaning, end);
 	}
 	/* A stack may push out a part of its own. */
-	if (!learn(MAX_FRAMES, &path)) {
+	if (!learn(max_frames, &path)) {
 		nr_unlearned++;
 		return false;
 	}
@@ -517,27 +577,42 @@ static bool check_random(void)
 	return is_known;
 }
 
-static void test_a_path_means_the_frames_that_it_was_learned_for(void **state)
+static void check_many_random(uint32_t max_frames)
 {
-	(void)state;
 	meanings = calloc(NR_PATHS, sizeof(*meanings));
 	assert_non_null(meanings);
 	nr_unlearned = 0;
 	for (unsigned i = 0; i < 30000; i++) {
 		random_state = 88172645463325252u + 7919 * i;
 		make_random();
-		check_random();
+		check_random(max_frames);
 	}
 	assert_in_range(nr_unlearned, 0, 1000);
 	free(meanings);
 }
 
+static void test_a_path_means_the_frames_that_it_was_learned_for(void **state)
+{
+	(void)state;
+	check_many_random(MAX_FRAMES - 1);
+}
+
+/* Most of them are too deep, some by a single frame. */
+static void test_a_path_means_the_frames_of_a_deep_stack_that_it_was_learned_for(void **state)
+{
+	(void)state;
+	for (uint32_t max_frames = 1; max_frames < 30; max_frames += 7) {
+		check_many_random(max_frames);
+		/* Paths are those of one depth. */
+		memset(thread, 0, sizeof(*thread));
+	}
+}
+
 /* What two stacks have in common is cut where they part, until nothing is left to be cut. */
-static void test_stacks_that_were_learned_stay_known(void **state)
+static void check_stays_known(uint32_t max_frames)
 {
 	unsigned nr_known = 0;
 
-	(void)state;
 	meanings = calloc(NR_PATHS, sizeof(*meanings));
 	assert_non_null(meanings);
 	for (unsigned round = 0; round < 20; round++) {
@@ -545,11 +620,23 @@ static void test_stacks_that_were_learned_stay_known(void **state)
 		for (unsigned i = 0; i < 100; i++) {
 			random_state = 88172645463325252u + 104729 * i;
 			make_random();
-			nr_known += check_random();
+			nr_known += check_random(max_frames);
 		}
 	}
 	assert_int_equal(nr_known, 100);
 	free(meanings);
+}
+
+static void test_stacks_that_were_learned_stay_known(void **state)
+{
+	(void)state;
+	check_stays_known(MAX_FRAMES - 1);
+}
+
+static void test_deep_stacks_that_were_learned_stay_known(void **state)
+{
+	(void)state;
+	check_stays_known(12);
 }
 
 /* ---- The guide ------------------------------------------------------------------------------- */
@@ -605,14 +692,19 @@ int main(void)
 		TEST(test_what_a_signal_interrupted),
 		TEST(test_a_stack_that_goes_in_circles),
 		TEST(test_a_stack_is_recalled_after_it_was_learned_and_not_before),
+		TEST(test_a_stack_that_is_too_deep_is_recalled_after_it_was_learned),
 		TEST(test_another_frame_is_another_path),
+		TEST(test_another_frame_of_a_deep_stack_is_another_path),
+		TEST(test_what_lies_far_outside_of_a_deep_stack_does_not_count),
 		TEST(test_what_takes_another_unwinder_is_not_learned),
 		TEST(test_a_stack_that_code_cuts_is_learned),
 		TEST(test_too_many_different_stacks_are_not_learned),
 		TEST(test_another_stack_is_not_recalled),
 		TEST(test_nothing_is_loaded_behind_the_end_of_the_stack),
 		TEST(test_a_path_means_the_frames_that_it_was_learned_for),
+		TEST(test_a_path_means_the_frames_of_a_deep_stack_that_it_was_learned_for),
 		TEST(test_stacks_that_were_learned_stay_known),
+		TEST(test_deep_stacks_that_were_learned_stay_known),
 		TEST(test_rules_of_code_that_is_gone_guide_nobody),
 		TEST(test_wrong_guess_of_the_caller_does_no_harm),
 #undef TEST
