@@ -276,7 +276,7 @@ EXPORT void TFE_Execute(void *op, void **results, int *nr_results, void *status)
 /* Of chunks. A call is no event, and no reason to begin a trace. */
 static bool has_stacks(void)
 {
-	return vs_lifecycle_peek_log() && is_wanted() && !vs_lifecycle_settings()->no_stacks;
+	return vs_lifecycle_is_open() && is_wanted() && !vs_lifecycle_settings()->no_stacks;
 }
 
 VS_HOT void TFE_Execute(void *op, void **results, int *nr_results, void *status)

@@ -304,8 +304,9 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_python_get_place(struct vs_python_place *plac
 	return true;
 }
 
-VS_HOT VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall(
-	const struct vs_python_place *place)
+/* is_careful: says in *is_passing whether some of the code is, and tells that apart, too. */
+VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) struct vs_unwind_path recall(
+	const struct vs_python_place *place, bool is_careful, bool *is_passing)
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
 	uintptr_t frame = place->frame;
@@ -323,12 +324,54 @@ VS_HOT VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall(
 			break;
 		code = vs_python_load(frame, layout->frame_code) & layout->frame_code_mask;
 		where = code ^ (uint64_t)get_instruction(layout, frame, code) << 32;
-		what = vs_python_get_fingerprint(layout, code);
+		if (is_careful) {
+			*is_passing |= vs_python_is_passing_code(layout, code);
+			what = vs_python_get_fingerprint(layout, code);
+		} else {
+			what = vs_python_get_lasting_fingerprint(layout, code);
+		}
 		a = (rotate(a, 29) ^ where) * MIX_1;
 		b = (rotate(b, 23) ^ what ^ where >> 3) * MIX_2;
 	}
 	/* The innermost ones of more are not the same as all of so many. */
 	return (struct vs_unwind_path){.a = a ^ b >> 32, .b = b + (frame != 0)};
+}
+
+/*
+ * Has the cache fetch the samples of the innermost frames' line tables (python_object.h), all at
+ * once: a program may do so much between two events that it has none of them any more, and to wait
+ * for one frame after the other takes longer than the rest. always_inline: the compiler takes a
+ * function that only fetches for one that does nothing.
+ */
+#define NR_FETCHED 16
+VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) void fetch_samples(
+	const struct vs_python_layout *layout, uintptr_t frame)
+{
+	for (uint32_t i = 0; frame && i < NR_FETCHED; i++) {
+		uintptr_t code = vs_python_load(frame, layout->frame_code);
+		uintptr_t lines = vs_python_load(code, layout->code_lines);
+		uint64_t size = vs_python_load(lines, layout->bytes_size);
+
+		__builtin_prefetch((const void *)(lines + layout->bytes_data + size - 8));
+		__builtin_prefetch((const void *)(lines + layout->bytes_data + (size >> 1)));
+		frame = vs_python_load(frame, layout->frame_previous);
+	}
+}
+
+VS_HOT VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall(
+	const struct vs_python_place *place)
+{
+	/* Where code has numbers, its lines do not matter. */
+	if (!vs_python.layout.code_version)
+		fetch_samples(&vs_python.layout, place->frame);
+	return recall(place, false, NULL);
+}
+
+VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall_carefully(
+	const struct vs_python_place *place, bool *is_passing)
+{
+	*is_passing = false;
+	return recall(place, true, is_passing);
 }
 
 /*

@@ -83,9 +83,18 @@ static inline bool vs_python_is_same_place(const struct vs_python_place *a,
 /* False: it has no frames. */
 bool vs_python_get_place(struct vs_python_place *place);
 
-/* The frames of this thread, from its innermost one on: the same path as before if and only if the
- * stack of Python is the same. */
+/*
+ * The frames of this thread, from its innermost one on. Carefully: the same path as before if and
+ * only if the stack of Python is the same. *is_passing: some of its code is made at run time, and
+ * may be gone soon (up to 3.11, under a name that is no file's).
+ *
+ * Otherwise the names of files are not looked at, which the cache has to fetch from all over. That
+ * is the same path if nothing is passing, and one that means nothing if anything is: so it may be
+ * looked for among paths that were recalled carefully, and must not become one of them.
+ */
 struct vs_unwind_path vs_python_recall(const struct vs_python_place *place);
+struct vs_unwind_path vs_python_recall_carefully(const struct vs_python_place *place,
+						 bool *is_passing);
 
 /* The innermost frames, at most max; returns how many. *is_deep: there are more. */
 uint32_t vs_python_walk(struct vs_python_frame *frames, uint32_t max, bool *is_deep);

@@ -93,28 +93,52 @@ VS_UNWIND_UNWATCHED static inline uint64_t vs_python_sample_lines(
 	       vs_unwind_memory_load(data + last) * UINT64_C(0xc4ceb9fe1a85ec53);
 }
 
-/*
- * What a code object is, in a number. One may be freed, and another one may then lie at its
- * address: since 3.12 each has a number of its own. Before, what is passing is read as a whole; of
- * what comes from a file the line table is looked at, by its address and by samples.
- * docs/python-versions.md says what that cannot tell apart.
- */
-VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_fingerprint(
+/* All that a code object says of itself and of its line table without being asked for its file. */
+VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_print(
 	const struct vs_python_layout *layout, uintptr_t code)
 {
-	uint32_t version = layout->code_version ? vs_python_load32(code, layout->code_version) : 0;
 	uint64_t file = vs_python_load(code, layout->code_file);
 	uint64_t name = vs_python_load(code, layout->code_name);
 	uint64_t line = vs_python_load32(code, layout->code_first_line);
-	uint64_t print = (file ^ name << 20) * UINT64_C(0x9fb21c651e98df25) ^ line << 32;
+
+	return (file ^ name << 20) * UINT64_C(0x9fb21c651e98df25) ^ line << 32;
+}
+
+/*
+ * What a code object is, in a number. One may be freed, and another one may then lie at its
+ * address: since 3.12 each has a number of its own. Before, the line table is looked at, by its
+ * address and by samples, which is enough for what comes from a file: docs/python-versions.md says
+ * what that cannot tell apart. For what is passing it is not.
+ */
+VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_lasting_fingerprint(
+	const struct vs_python_layout *layout, uintptr_t code)
+{
+	uint32_t version = layout->code_version ? vs_python_load32(code, layout->code_version) : 0;
+	uint64_t print = vs_python_get_print(layout, code);
 	uintptr_t lines;
 
 	if (version)
 		return print ^ version * UINT64_C(0x9e3779b97f4a7c15);
-	if (__builtin_expect(vs_python_is_passing(layout, file), 0))
-		return print ^ vs_python_code_hash_all(code);
 	lines = vs_python_load(code, layout->code_lines);
 	return (print ^ lines << 16) + vs_python_sample_lines(layout, lines);
+}
+
+/* Whether the code may be known by a number of its own, or has to be read as a whole. */
+VS_UNWIND_UNWATCHED static inline bool vs_python_is_passing_code(
+	const struct vs_python_layout *layout, uintptr_t code)
+{
+	if (layout->code_version && vs_python_load32(code, layout->code_version))
+		return false;
+	return vs_python_is_passing(layout, vs_python_load(code, layout->code_file));
+}
+
+/* The same of any code object. */
+VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_fingerprint(
+	const struct vs_python_layout *layout, uintptr_t code)
+{
+	if (__builtin_expect(vs_python_is_passing_code(layout, code), 0))
+		return vs_python_get_print(layout, code) ^ vs_python_code_hash_all(code);
+	return vs_python_get_lasting_fingerprint(layout, code);
 }
 
 #endif

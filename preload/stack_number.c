@@ -269,11 +269,24 @@ static uint32_t get_stack(struct vs_thread_state *self, bool is_learned, uint64_
 	return look_up(self, &stack, is_learned && *is_same, epoch);
 }
 
-/* Mixes the frames of Python of this thread, if it has any, into *path. */
+VS_COLD struct vs_unwind_path vs_stack_number_recall_python(struct vs_thread_scratch *scratch,
+							    const struct vs_python_place *place)
+{
+	bool is_passing;
+	struct vs_unwind_path path = vs_python_recall_carefully(place, &is_passing);
+
+	/* For good: to find out each time takes longer than to be careful without need. */
+	scratch->is_careful |= is_passing;
+	return path;
+}
+
+/* Mixes the frames of Python of this thread, if it has any, into *path. is_new: it may become
+ * known by that path. */
 VS_HOT static __attribute__((noinline)) void recall_python(const struct vs_thread_state *self,
+							   bool is_new,
 							   struct vs_unwind_path *path)
 {
-	const struct vs_thread_scratch *scratch = self->scratch;
+	struct vs_thread_scratch *scratch = self->scratch;
 	const struct vs_thread_call *call =
 		scratch->nr_calls ? &scratch->calls[scratch->nr_calls - 1] : NULL;
 	struct vs_python_place place;
@@ -283,6 +296,8 @@ VS_HOT static __attribute__((noinline)) void recall_python(const struct vs_threa
 		return;
 	if (call && vs_python_is_same_place(&call->place, &place))
 		python = call->python;
+	else if (__builtin_expect(is_new || scratch->is_careful, 0))
+		python = vs_stack_number_recall_python(scratch, &place);
 	else
 		python = vs_python_recall(&place);
 	path->a = (path->a ^ python.a) * UINT64_C(0x9e3779b97f4a7c15);
@@ -291,10 +306,11 @@ VS_HOT static __attribute__((noinline)) void recall_python(const struct vs_threa
 
 /*
  * The path of the stack, with what a framework is doing, the frames of Python and *calls that are
- * under way, if all of it is known. A path that was never kept means nothing: stack.h.
+ * under way, if all of it is known. A path that was never kept means nothing: stack.h. is_new: it
+ * may be kept, otherwise it may not (vs_python_recall).
  */
 static inline __attribute__((always_inline)) bool recall(struct vs_thread_state *self,
-							 bool has_python,
+							 bool has_python, bool is_new,
 							 struct vs_unwind_path *path,
 							 uint64_t *calls)
 {
@@ -309,7 +325,7 @@ static inline __attribute__((always_inline)) bool recall(struct vs_thread_state 
 		path->b = (path->b ^ label << 7) * UINT64_C(0x9e3779b97f4a7c15);
 	}
 	if (has_python) {
-		recall_python(self, path);
+		recall_python(self, is_new, path);
 		*calls = vs_delegation_recall(path);
 	}
 	return true;
@@ -327,7 +343,7 @@ static uint32_t learn_stack(struct vs_thread_state *self)
 	uint32_t number, found_epoch = 0;
 	struct vs_unwind_path path;
 
-	is_learned = vs_stack_learn(self) && recall(self, has_python, &path, &calls);
+	is_learned = vs_stack_learn(self) && recall(self, has_python, true, &path, &calls);
 	/* It may have been known all the time, but for a part that was forgotten. */
 	number = is_learned ? vs_stack_memo_find(memo, &path, era) : VS_NO_ID;
 	if (number != VS_NO_ID)
@@ -360,7 +376,7 @@ VS_FLAT __attribute__((noinline)) bool vs_stack_number_recall(struct vs_thread *
 	/* Before the walk: what is unloaded during it makes the number one of the past. */
 	era = get_era(vs_stack_table_get_epoch());
 	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
-	if (__builtin_expect(recall(self, has_python, &path, &calls), 1))
+	if (__builtin_expect(recall(self, has_python, false, &path, &calls), 1))
 		thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
 	return thread->stack != VS_NO_ID;
 }

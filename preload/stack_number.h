@@ -20,6 +20,10 @@ uint32_t vs_stack_number_get(struct vs_thread *thread);
 bool vs_stack_number_recall(struct vs_thread *thread);
 void vs_stack_number_learn(struct vs_thread *thread);
 
+/* vs_python_recall_carefully(), of which the thread remembers that it has to be careful. */
+struct vs_unwind_path vs_stack_number_recall_python(struct vs_thread_scratch *scratch,
+						    const struct vs_python_place *place);
+
 /*
  * The frames of Python of this thread, as a stack has them, into the scratch memory's python.words;
  * their code is defined. Returns how many. *is_deep: there are more.

@@ -51,6 +51,7 @@ struct vs_thread_scratch {
 	struct vs_thread_python python;
 	struct vs_thread_call calls[VS_THREAD_MAX_CALLS];
 	uint32_t nr_calls;
+	bool is_careful; /* some of its Python code is passing (vs_python_recall_carefully) */
 	/* For calls one inside the other; taken in recording call_places_in. */
 	uint32_t call_places[VS_THREAD_MAX_CALLS];
 	uint32_t nr_call_places;

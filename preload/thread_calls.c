@@ -51,12 +51,19 @@ static struct caller look_up(struct vs_thread_state *self, const struct vs_unwin
 VS_HOT static struct caller get_caller(struct vs_thread_state *self, struct vs_thread_call *call)
 {
 	uint32_t era = vs_lifecycle_recording();
-	const struct vs_call_memo_entry *known;
+	struct vs_thread_scratch *scratch = self->scratch;
+	const struct vs_call_memo_entry *known = NULL;
 
 	if (!vs_python_get_place(&call->place))
 		return (struct caller){.hash = vs_delegation_hash(NULL, 0)};
-	call->python = vs_python_recall(&call->place);
-	known = vs_call_memo_find(&self->scratch->call_frames, &call->python, era);
+	if (__builtin_expect(!scratch->is_careful, 1)) {
+		call->python = vs_python_recall(&call->place);
+		known = vs_call_memo_find(&scratch->call_frames, &call->python, era);
+	}
+	if (__builtin_expect(!known, 0)) {
+		call->python = vs_stack_number_recall_python(scratch, &call->place);
+		known = vs_call_memo_find(&scratch->call_frames, &call->python, era);
+	}
 	if (__builtin_expect(!known, 0))
 		return look_up(self, &call->python, era);
 	return (struct caller){known->frames, known->nr_frames, known->hash};
@@ -87,6 +94,14 @@ static void forget_others(struct vs_thread_scratch *scratch)
 	scratch->nr_calls = 0;
 }
 
+static bool is_python_ready(void)
+{
+	if (__builtin_expect(atomic_load_explicit(&vs_python_is_ready, memory_order_acquire), 1))
+		return true;
+	vs_python_check();
+	return atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
+}
+
 VS_HOT uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_frame_link link,
 				      const void *frame)
 {
@@ -95,8 +110,7 @@ VS_HOT uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_fram
 	struct vs_stack stack;
 	struct caller caller;
 
-	vs_python_check();
-	if (!atomic_load_explicit(&vs_python_is_ready, memory_order_acquire))
+	if (!is_python_ready())
 		return VS_DELEGATION_NONE;
 	forget_others(scratch);
 	/* Calls of TensorFlow are many, and not nested. */
@@ -116,7 +130,8 @@ VS_HOT uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_fram
 	call->frame = frame;
 	call->call = get_place(scratch);
 	vs_delegation_begin(call->call, link, caller.frames, caller.nr_frames, caller.hash,
-			    vs_torch_engine_is_worker(stack.frames, stack.nr_frames));
+			    stack.nr_frames &&
+				    vs_torch_engine_is_worker(stack.frames, stack.nr_frames));
 	scratch->nr_calls++;
 	return call->call;
 }
