@@ -405,6 +405,51 @@ static void test_a_stack_that_code_cuts_is_learned(void **state)
 	}
 }
 
+/* A stack of so many frames, the second of which has nr_slots words. */
+static void make_with_size(unsigned nr, unsigned nr_slots)
+{
+	thread->own.window = stack.window;
+	fake_stack_begin(&stack, 0, fake_stack_return_by_slots(&stack, 1, 1));
+	fake_stack_push(&stack, 0x4444);
+	fake_stack_push(&stack, fake_stack_return_by_slots(&stack, 100 + nr_slots, nr_slots));
+	for (unsigned i = 0; i < nr_slots; i++)
+		fake_stack_push(&stack, 0x4444);
+	for (unsigned i = 2; i < nr; i++) {
+		fake_stack_push(&stack, fake_stack_return_by_slots(&stack, i, 1));
+		fake_stack_push(&stack, 0x4444);
+	}
+	fake_stack_push(&stack, (uint64_t)(uintptr_t)unwind_asm_by_register);
+}
+
+/* Where there was no room left, all begins anew. Nobody may go on by a run of before: it was never
+ * made right for the stacks that are learned then. */
+static void test_no_run_of_before_the_memo_began_anew_is_followed(void **state)
+{
+	struct vs_unwind_path before, after;
+
+	(void)state;
+	make_whole(90); /* takes the places that are overwritten first */
+	assert_true(learn(MAX_FRAMES, &before));
+	make_with_size(20, 1);
+	assert_true(learn(MAX_FRAMES, &before));
+	thread->memo.nr_runs = VS_UNWIND_MEMO_NR_RUNS;
+	make_whole(8);
+	(void)learn(MAX_FRAMES, &before); /* it may push out a part of its own */
+	assert_in_range(thread->memo.nr_runs, 1, 8);
+	make_with_size(20, 3);
+	assert_true(learn(MAX_FRAMES, &before));
+	/* Each word that leads the walk counts, and not those that led the other one. */
+	for (unsigned i = 2; i < 12; i++) {
+		size_t place = 3 + 4 + 2 * (i - 2);
+		uint64_t kept = stack.words[place];
+
+		assert_int_equal(kept, fake_stack_return_by_slots(&stack, i, 1));
+		stack.words[place] = fake_stack_return_by_slots(&stack, 195, 1);
+		assert_false(recall(&after) && is_same(&before, &after));
+		stack.words[place] = kept;
+	}
+}
+
 static void test_too_many_different_stacks_are_not_learned(void **state)
 {
 	struct vs_unwind_path path;
@@ -698,6 +743,7 @@ int main(void)
 		TEST(test_what_lies_far_outside_of_a_deep_stack_does_not_count),
 		TEST(test_what_takes_another_unwinder_is_not_learned),
 		TEST(test_a_stack_that_code_cuts_is_learned),
+		TEST(test_no_run_of_before_the_memo_began_anew_is_followed),
 		TEST(test_too_many_different_stacks_are_not_learned),
 		TEST(test_another_stack_is_not_recalled),
 		TEST(test_nothing_is_loaded_behind_the_end_of_the_stack),
