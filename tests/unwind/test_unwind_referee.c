@@ -155,8 +155,8 @@ static void test_stacks_deeper_than_is_kept(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, dig_deeper_than_is_kept, NULL), 0);
 	pthread_join(thread, NULL);
 	assert_right(41 * STACK_REFEREE_REPEATS);
-	/* Each is learned the first time, but for the first ones: their stack has to be found. */
-	assert_true(stack_referee.nr_recalls - nr_recalls >= 40 * (STACK_REFEREE_REPEATS - 1));
+	/* Each is learned the first time; a few push out a part of their own, and are again. */
+	assert_true(stack_referee.nr_recalls - nr_recalls >= 35 * (STACK_REFEREE_REPEATS - 1));
 }
 
 /* Up and down by more than we are willing to take for the same stack. */
