@@ -109,6 +109,7 @@ static inline uint32_t vs_stack_memo_find(struct vs_stack_memo *memo,
 	uint32_t number = VS_NO_ID;
 
 	/* Which one it is cannot be foreseen, so nothing depends on it but the number. */
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < VS_STACK_MEMO_NR_WAYS; i++)
 		number |= ways[i].number &
 			  -(uint32_t)(ways[i].a == wanted.a && ways[i].b == wanted.b);
