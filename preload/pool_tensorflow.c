@@ -77,8 +77,8 @@ static void quote_dump(struct vs_thread *self, void *allocator, uint32_t pool)
 		vs_recorder_quote_failure(self, pool, text, vs_tensorflow_dump_tell(&dump, text));
 }
 
-static __attribute__((noinline)) void add_failure(void *allocator, uint64_t size,
-						  uint64_t nr_events_before, const void *frame)
+static VS_COLD void add_failure(void *allocator, uint64_t size, uint64_t nr_events_before,
+				const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
 	uint64_t run;
@@ -97,8 +97,8 @@ static __attribute__((noinline)) void add_failure(void *allocator, uint64_t size
 	vs_guard_leave(self, VS_GUARD_POOL);
 }
 
-VS_HOT static __attribute__((noinline)) void free_chunk(void *allocator, const void *address,
-							const void *frame)
+VS_FLAT static __attribute__((noinline)) void free_chunk(void *allocator, const void *address,
+							 const void *frame)
 {
 	struct vs_thread *self = vs_guard_enter(VS_GUARD_POOL, VS_NO_ID, frame);
 	uint32_t pool;

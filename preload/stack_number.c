@@ -283,8 +283,7 @@ VS_COLD struct vs_unwind_path vs_stack_number_recall_python(struct vs_thread_scr
 /* Mixes the frames of Python of this thread, if it has any, into *path. is_new: it may become
  * known by that path. */
 VS_HOT static __attribute__((noinline)) void recall_python(const struct vs_thread_state *self,
-							   bool is_new,
-							   struct vs_unwind_path *path)
+							   bool is_new, struct vs_unwind_path *path)
 {
 	struct vs_thread_scratch *scratch = self->scratch;
 	const struct vs_thread_call *call =
