@@ -5,7 +5,8 @@ usage: test_analyzer_memory.py VRAMSCOPE MAKE_BENCH_TRACE
 Each command reads a trace of a million events and one of four million, with the same number of
 blocks alive and of sites. The largest resident memory of its process may differ by 2 MiB: snapshots
 in the index are kept while it is written, and allocators differ a little. A single byte kept for each
-event would be 3 MB.
+event would be 3 MB. Memory comes in pages of 2 MiB, and where it comes to lie decides whether one more
+is touched: so the least of a few runs counts.
 """
 import os
 import subprocess
@@ -17,12 +18,19 @@ VRAMSCOPE, MAKE_TRACE = sys.argv[1:3]
 MILLION = 1_000_000
 LIVE, SITES = 20_000, 64
 MOST_KIB = 2048
+NR_RUNS = 4
 COMMANDS = (("peak", "--no-index"), ("retained", "--no-index"), ("sites", "--no-index"),
             ("frag", "--no-index"), ("why", "--no-index"), ("report",))
 
 
+def get_least_kib(arguments):
+    return min(get_peak_kib(arguments) for _ in range(NR_RUNS))
+
+
 def get_peak_kib(arguments):
-    """The largest resident memory of a child."""
+    """The largest resident memory of a child that reads the trace for the first time."""
+    if os.path.exists(arguments[-1] + ".index"):
+        os.unlink(arguments[-1] + ".index")
     child = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -40,7 +48,7 @@ class AnalyzerMemory(unittest.TestCase):
                 subprocess.run((MAKE_TRACE, traces[-1], str(nr_events), str(LIVE), str(SITES)),
                                check=True, stdout=subprocess.DEVNULL)
             for command in COMMANDS:
-                one, four = (get_peak_kib((VRAMSCOPE, *command, trace)) for trace in traces)
+                one, four = (get_least_kib((VRAMSCOPE, *command, trace)) for trace in traces)
                 with self.subTest(command=command, one=one, four=four):
                     self.assertLess(four, one + MOST_KIB)
 
