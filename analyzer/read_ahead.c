@@ -10,9 +10,9 @@
 /* Enough to read on while a snapshot is taken, which takes as long as to replay a few dozen. */
 #define NR_BATCHES 32
 
-/* When all are full the reading thread sleeps, until so many have come back: to sleep and to be
- * woken for each takes as long as to read a good part of it. */
-#define NR_WANTED 16
+/* At first it is fewer, and one more for each that came back: who wants to know of an instant needs
+ * few, and what was read beyond that was read for nothing. */
+#define NR_AT_FIRST 8
 
 /* With so many in hand, there is time for a chore. */
 #define NR_ENOUGH 8
@@ -200,6 +200,23 @@ static void work_if_urgent(struct vs_read_ahead *ahead)
 	pthread_mutex_unlock(&ahead->chore_mutex);
 }
 
+/* So many may be full. With the mutex. */
+static uint64_t get_most(const struct vs_read_ahead *ahead)
+{
+	uint64_t most = NR_AT_FIRST + ahead->nr_released;
+
+	return most < NR_BATCHES ? most : NR_BATCHES;
+}
+
+/*
+ * When as many are full the reading thread sleeps, until half of them have come back: to sleep and
+ * to be woken for each takes as long as to read a good part of it. With the mutex.
+ */
+static bool is_half_back(const struct vs_read_ahead *ahead)
+{
+	return ahead->nr_filled - ahead->nr_released <= get_most(ahead) / 2;
+}
+
 /* Until there is room; with the mutex. */
 static void wait_for_room(struct vs_read_ahead *ahead)
 {
@@ -209,9 +226,9 @@ static void wait_for_room(struct vs_read_ahead *ahead)
 	while (!ahead->is_stopped && ahead->nr_filled - ahead->nr_released >= NR_ENOUGH &&
 	       work(ahead))
 		;
-	if (ahead->nr_filled - ahead->nr_released < NR_BATCHES)
+	if (ahead->nr_filled - ahead->nr_released < get_most(ahead))
 		return;
-	while (!ahead->is_stopped && ahead->nr_filled - ahead->nr_released > NR_BATCHES - NR_WANTED)
+	while (!ahead->is_stopped && !is_half_back(ahead))
 		wait_for_change(ahead, &is_idle);
 }
 
@@ -290,7 +307,7 @@ void vs_read_ahead_release(struct vs_read_ahead *ahead)
 {
 	pthread_mutex_lock(&ahead->mutex);
 	ahead->nr_released++;
-	if (ahead->nr_filled - ahead->nr_released <= NR_BATCHES - NR_WANTED)
+	if (is_half_back(ahead))
 		pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->mutex);
 	work_if_urgent(ahead);
