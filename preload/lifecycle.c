@@ -95,7 +95,6 @@ static void set_mark(void)
 		}
 	}
 	vs_usual_begin(wiped ? &wiped->usual : NULL);
-	vs_message_begin_in_child();
 	atomic_store_explicit(vs_lifecycle_mark, 1, memory_order_release);
 }
 
@@ -195,6 +194,7 @@ static void begin_in_child(void)
 				      memory_order_relaxed);
 	atomic_flag_clear(&is_beginning);
 	set_mark();
+	vs_message_begin_in_child();
 	errno = saved;
 }
 
@@ -273,9 +273,11 @@ static void open_recording(void)
 		vs_message_print("another tool has NVTX (NVTX_INJECTION64_PATH): its ranges are "
 				 "not recorded as phases",
 				 NULL);
-	atomic_store_explicit(&state, err ? STATE_OFF : STATE_ON, memory_order_release);
+	/* Before the state, which the end of the program waits for: what it closes stays closed. No
+	 * thread has a ticket yet. */
 	if (!err && !settings.no_hooks)
 		vs_usual_open(vs_lifecycle_recording());
+	atomic_store_explicit(&state, err ? STATE_OFF : STATE_ON, memory_order_release);
 	vs_futex_wake_all(&state);
 	if (!err)
 		vs_memory_info_start();

@@ -357,7 +357,7 @@ void vs_live_log_populate(struct vs_live_log *log)
 	int saved = errno;
 
 	/* What is in use has its pages. */
-	for (nr = nr < used && used ? used - 1 : nr; nr < wanted;) {
+	for (nr = nr < used ? used - 1 : nr; nr < wanted;) {
 		uint32_t end = min(nr + NR_PAGES_STEP, wanted);
 
 		if (madvise(vs_live_log_chunk(log, nr), (size_t)(end - nr) * VS_LIVE_CHUNK_SIZE,

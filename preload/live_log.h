@@ -60,7 +60,7 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path);
 
 /*
  * Has the kernel give the process pages of chunks that will be used next: a page that a thread
- * touches first costs it as much as ten events. One thread, the drain.
+ * touches first is a fault, which takes longer than an event. One thread, the drain.
  */
 void vs_live_log_populate(struct vs_live_log *log);
 
