@@ -61,6 +61,36 @@ static int one_after_the_other(unsigned long nr)
 	return 0;
 }
 
+/* A key that is younger than the recorder's: its destructor is called after that one's. */
+static pthread_key_t late_key;
+
+static void say_late(void *unused)
+{
+	(void)unused;
+	say_next();
+}
+
+static void *live_and_leave_work(void *argument)
+{
+	say_next();
+	pthread_setspecific(late_key, &late_key);
+	return argument;
+}
+
+static int speak_after_the_end(unsigned long nr)
+{
+	pthread_t thread;
+
+	pool = vs_pool_create("late", 0, 0);
+	if (pthread_key_create(&late_key, say_late) != 0)
+		return 1;
+	for (unsigned long i = 0; i < nr; i++) {
+		start(&thread, live_and_leave_work, NULL);
+		pthread_join(thread, NULL);
+	}
+	return 0;
+}
+
 static pthread_barrier_t all_there;
 
 static void *live_together(void *argument)
@@ -366,6 +396,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(mode, "short") == 0 && argc == 3)
 		return one_after_the_other(strtoul(argv[2], NULL, 10));
+	if (strcmp(mode, "late") == 0 && argc == 3)
+		return speak_after_the_end(strtoul(argv[2], NULL, 10));
 	if (strcmp(mode, "waves") == 0)
 		return many_at_once();
 	if (strcmp(mode, "stress") == 0 && argc == 4)

@@ -71,6 +71,21 @@ static void test_thousands_of_short_threads_are_recorded(void **state)
 	free(trace);
 }
 
+static void test_what_destructors_of_threads_say_is_there(void **state)
+{
+	struct shim_run *run = *state;
+	struct shim_trace *trace;
+
+	SHIM_RUN(run, "host_threads", "late", "100");
+	shim_run_assert_fine(run);
+	trace = read_sound(run);
+	assert_int_equal(trace->nr_lost, 0);
+	assert_each_once(trace, 2 * 100);
+	/* Its ring was closed: it gets another one. */
+	assert_int_equal(trace->nr[VS_RECORD_THREAD], 2 * 100 + 1);
+	free(trace);
+}
+
 static void test_hundreds_of_threads_at_once_are_recorded(void **state)
 {
 	struct shim_run *run = *state;
@@ -207,6 +222,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_thousands_of_short_threads_are_recorded),
+		TEST(test_what_destructors_of_threads_say_is_there),
 		TEST(test_hundreds_of_threads_at_once_are_recorded),
 		TEST(test_a_log_too_small_for_so_many_threads_counts_what_it_cannot_hold),
 		TEST(test_64_threads_that_do_nothing_else_lose_nothing),
