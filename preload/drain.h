@@ -17,7 +17,7 @@
  */
 VS_MUST_CHECK int vs_drain_start(void);
 
-/* There is a lot to do. Any thread; no system call if the drain is awake. Keeps errno. */
+/* There is a lot to do. Any thread; a system call, unless the drain has been woken. Keeps errno. */
 void vs_drain_wake(void);
 
 /* Ends the session and the thread; waits until that is done, or for VS_DRAIN_STOP_MS. */

@@ -330,12 +330,11 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 
 /*
  * In chunks: how many are ready before the first is full, which most processes never get to; how
- * many behind those that are in use; when the drain is woken for more; and how many at once, while
- * others who want to map memory wait.
+ * many behind those that are in use; and how many at once, while others who want to map memory
+ * wait.
  */
 #define NR_FIRST_PAGES 8u
 #define NR_AHEAD       64u
-#define NR_LEAST_AHEAD 24u
 #define NR_PAGES_STEP  8u
 
 static uint32_t get_nr_used(const struct vs_live_log *log)
@@ -369,14 +368,6 @@ void vs_live_log_populate(struct vs_live_log *log)
 		atomic_store_explicit(&log->nr_populated, nr, memory_order_relaxed);
 	}
 	errno = saved;
-}
-
-bool vs_live_log_wants_pages(const struct vs_live_log *log)
-{
-	uint32_t nr = atomic_load_explicit(&log->nr_populated, memory_order_relaxed);
-	uint32_t used = get_nr_used(log);
-
-	return used >= 2 && nr < vs_live_log_get_nr_chunks(log) && used + NR_LEAST_AHEAD > nr;
 }
 
 void vs_live_log_unlink(struct vs_live_log *log, const char *path)

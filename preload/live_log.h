@@ -64,9 +64,6 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path);
  */
 void vs_live_log_populate(struct vs_live_log *log);
 
-/* Whether it is time for that. Any thread. */
-bool vs_live_log_wants_pages(const struct vs_live_log *log);
-
 /* Removes the file at `path`, if it is this log's: then it cannot grow any more. */
 void vs_live_log_unlink(struct vs_live_log *log, const char *path);
 

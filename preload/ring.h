@@ -133,14 +133,12 @@ static inline void vs_ring_end(struct vs_ring *ring, const struct vs_live_record
 void vs_ring_give_up(struct vs_ring *ring);
 
 /*
- * Time to wake the drain: more than a quarter of the log is taken, or few of the chunks that come
- * next have their pages. Early, so that its work is done beside the program's and not when that has
- * ended.
+ * Time to wake the drain: a quarter of the log is taken. Early, so that its work is done beside the
+ * program's and not when that has ended; and no earlier, because to wake it is a system call.
  */
 static inline bool vs_ring_is_log_filling(const struct vs_ring *ring)
 {
-	return vs_live_log_get_nr_free(ring->log) <= vs_live_log_get_nr_chunks(ring->log) / 4 * 3 ||
-	       vs_live_log_wants_pages(ring->log);
+	return vs_live_log_get_nr_free(ring->log) <= vs_live_log_get_nr_chunks(ring->log) / 4 * 3;
 }
 
 #endif

@@ -174,27 +174,21 @@ static void test_pages_are_there_before_they_are_needed(void **state)
 	assert_int_equal(errno, 77);
 	if (atomic_load(&log_.nr_populated) == UINT32_MAX) {
 		print_message("a kernel before 5.14\n");
-		assert_false(vs_live_log_wants_pages(&log_));
 		return;
 	}
 	/* Most programs fill no chunk: not all of it. */
 	while (nr_with < NR_CHUNKS && has_pages(nr_with))
 		nr_with++;
 	assert_int_equal(nr_with, 8);
-	assert_false(vs_live_log_wants_pages(&log_));
 	vs_live_log_take_chunk(&log_);
-	assert_true(vs_live_log_wants_pages(&log_));
 	vs_live_log_populate(&log_);
 	for (uint32_t i = 0; i < NR_CHUNKS; i++)
 		assert_true(has_pages(i));
 	/* There are no more, until it grows. */
-	assert_false(vs_live_log_wants_pages(&log_));
 	assert_true(vs_live_log_grow(&log_, path));
-	assert_true(vs_live_log_wants_pages(&log_));
 	assert_false(has_pages(NR_CHUNKS));
 	vs_live_log_populate(&log_);
 	assert_true(has_pages(2 * NR_CHUNKS - 1));
-	assert_false(vs_live_log_wants_pages(&log_));
 }
 
 static void test_it_grows_up_to_its_limit(void **state)

@@ -11,7 +11,7 @@
 #include "record.h"
 #include "ring.h"
 
-#define NR_CHUNKS 8u
+#define NR_CHUNKS 16u
 #define SIZE      40u /* of a record */
 #define IN_CHUNK  ((VS_LIVE_CHUNK_SIZE - VS_LIVE_CHUNK_HEAD) / SIZE)
 
@@ -144,6 +144,19 @@ static void test_a_full_chunk_is_followed_by_another(void **state)
 	assert_int_equal(ring.chunk->ring, 3);
 }
 
+/* Also when none of its pages has been touched: to wake the drain is a system call. */
+static void test_the_drain_is_let_sleep_until_a_quarter_is_taken(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < (NR_CHUNKS / 4 - 1) * IN_CHUNK; i++) {
+		assert_true(push(i));
+		assert_false(vs_ring_is_log_filling(&ring));
+	}
+	assert_true(push(0));
+	assert_int_equal(vs_live_log_get_nr_free(&log_), NR_CHUNKS - NR_CHUNKS / 4);
+	assert_true(vs_ring_is_log_filling(&ring));
+}
+
 static void test_without_a_chunk_nothing_is_written_and_all_stays_as_it_was(void **state)
 {
 	struct vs_live_chunk *last;
@@ -253,6 +266,7 @@ int main(void)
 		TEST(test_a_record_that_is_not_to_be_leaves_nothing),
 		TEST(test_two_records_of_one_instant_are_published_at_once),
 		TEST(test_a_full_chunk_is_followed_by_another),
+		TEST(test_the_drain_is_let_sleep_until_a_quarter_is_taken),
 		TEST(test_without_a_chunk_nothing_is_written_and_all_stays_as_it_was),
 		TEST(test_a_ring_that_cannot_be_had_leaves_no_slot_taken),
 		TEST(test_a_closed_ring_is_the_drains),
