@@ -272,6 +272,12 @@ bool vs_stack_learn(struct vs_thread_state *self)
 						   max_depth, self->base.nr_events);
 }
 
+struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self)
+{
+	return vs_unwind_confirm(&self->scratch->unwind, self->base.frame, max_depth,
+				 self->base.nr_events);
+}
+
 void vs_stack_expect(const void *frame)
 {
 	struct vs_thread_state *self = vs_thread_self();

@@ -33,6 +33,18 @@ bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path);
 bool vs_stack_learn(struct vs_thread_state *self);
 
 /*
+ * Hear: the stack, if it is the one that came next last time; otherwise NULL. Confirm: it was
+ * recalled, and its path means a stack, so it will be heard next time; what is kept of it, or NULL.
+ * The own thread, inside the recorder.
+ */
+static inline struct vs_unwind_echo *vs_stack_hear(struct vs_thread_state *self)
+{
+	return vs_unwind_hear(&self->scratch->unwind, self->base.frame);
+}
+
+struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self);
+
+/*
  * What vs_stack_recall() will need is fetched into the cache meanwhile. frame: of the hook, whose
  * outermost it is. Keep: it was just recalled as this path, and is to be fetched next time. The own
  * thread.

@@ -304,19 +304,16 @@ VS_HOT static __attribute__((noinline)) void recall_python(const struct vs_threa
 }
 
 /*
- * The path of the stack, with what a framework is doing, the frames of Python and *calls that are
- * under way, if all of it is known. A path that was never kept means nothing: stack.h. is_new: it
- * may be kept, otherwise it may not (vs_python_recall).
+ * Mixes what a framework is doing, the frames of Python and *calls that are under way into the path
+ * of the native stack. is_new: it may be kept, otherwise it may not (vs_python_recall).
  */
-static inline __attribute__((always_inline)) bool recall(struct vs_thread_state *self,
-							 bool has_python, bool is_new,
-							 struct vs_unwind_path *path,
-							 uint64_t *calls)
+static inline __attribute__((always_inline)) void add_circumstances(struct vs_thread_state *self,
+								    bool has_python, bool is_new,
+								    struct vs_unwind_path *path,
+								    uint64_t *calls)
 {
 	uint64_t label = self->base.label;
 
-	if (!vs_stack_recall(self, path))
-		return false;
 	if (label) {
 		/* Operations of a framework lie between two of these. */
 		vs_stack_keep(self, path);
@@ -327,7 +324,6 @@ static inline __attribute__((always_inline)) bool recall(struct vs_thread_state 
 		recall_python(self, is_new, path);
 		*calls = vs_delegation_recall(path);
 	}
-	return true;
 }
 
 /* The number of a stack that is not known by its path. */
@@ -342,7 +338,9 @@ static uint32_t learn_stack(struct vs_thread_state *self)
 	uint32_t number, found_epoch = 0;
 	struct vs_unwind_path path;
 
-	is_learned = vs_stack_learn(self) && recall(self, has_python, true, &path, &calls);
+	is_learned = vs_stack_learn(self) && vs_stack_recall(self, &path);
+	if (is_learned)
+		add_circumstances(self, has_python, true, &path, &calls);
 	/* It may have been known all the time, but for a part that was forgotten. */
 	number = is_learned ? vs_stack_memo_find(memo, &path, era) : VS_NO_ID;
 	if (number != VS_NO_ID)
@@ -363,21 +361,51 @@ static inline bool is_settled(const struct vs_thread_state *self)
 	return self->base.stack != VS_NO_ID || vs_lifecycle_settings()->no_stacks || self->is_short;
 }
 
+/*
+ * By its path. In a program with Python in it, or with operations of a framework, the same native
+ * stacks come in many orders, and so much lies between two events that a stack's words have left
+ * the cache: what is kept of places takes less room. So only plain stacks are kept word by word.
+ */
+VS_FLAT static __attribute__((noinline)) bool recall_path(struct vs_thread_state *self,
+							  bool has_python, uint64_t era)
+{
+	struct vs_unwind_path path;
+	struct vs_unwind_echo *echo;
+	uint64_t calls;
+
+	if (!vs_stack_recall(self, &path))
+		return false;
+	add_circumstances(self, has_python, false, &path, &calls);
+	self->base.stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
+	if (self->base.stack == VS_NO_ID)
+		return false;
+	echo = has_python || self->base.label ? NULL : vs_stack_confirm(self);
+	if (echo) {
+		echo->number = self->base.stack;
+		echo->era = era;
+	}
+	return true;
+}
+
 VS_FLAT __attribute__((noinline)) bool vs_stack_number_recall(struct vs_thread *thread)
 {
 	struct vs_thread_state *self = (struct vs_thread_state *)thread;
-	struct vs_unwind_path path;
-	uint64_t era, calls;
+	const struct vs_unwind_echo *echo;
 	bool has_python;
+	uint64_t era;
 
 	if (is_settled(self))
 		return true;
 	/* Before the walk: what is unloaded during it makes the number one of the past. */
 	era = get_era(vs_stack_table_get_epoch());
 	has_python = atomic_load_explicit(&vs_python_is_ready, memory_order_acquire);
-	if (__builtin_expect(recall(self, has_python, false, &path, &calls), 1))
-		thread->stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
-	return thread->stack != VS_NO_ID;
+	if (has_python || thread->label)
+		return recall_path(self, has_python, era);
+	echo = vs_stack_hear(self);
+	if (__builtin_expect(!echo || echo->era != era, 0))
+		return recall_path(self, has_python, era);
+	thread->stack = echo->number;
+	return true;
 }
 
 VS_COLD void vs_stack_number_learn(struct vs_thread *thread)

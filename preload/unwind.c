@@ -296,24 +296,20 @@ static inline __attribute__((always_inline)) struct vs_unwind_memo_run *get_run(
 	return run;
 }
 
-VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
-						 uint32_t max_frames, struct vs_unwind_path *path)
+/* By runs, from a beginning that is in the window. maker: is told of them, if it is not NULL. */
+VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) bool recall_by_runs(
+	struct vs_unwind_thread *self, struct vs_unwind_state state, uint32_t max_frames,
+	struct vs_unwind_echo_maker *maker, struct vs_unwind_path *path)
 {
 	struct vs_unwind_memo *memo = &self->memo;
-	const struct vs_unwind_window *window = &self->own.window;
-	uintptr_t end = window->start + window->size;
+	uintptr_t end = self->own.window.start + self->own.window.size;
+	uint16_t *likely = vs_unwind_memo_get_start(memo, &state);
 	struct lanes lanes = {MIX_B, MIX_A, MIX_B, MIX_A};
 	uint64_t no_key = vs_unwind_memo_get_key(0);
 	struct vs_unwind_memo_run *run;
-	struct vs_unwind_state state;
 	uint32_t nr_frames = 1;
-	uint16_t *likely;
 
-	if (!VS_UNWIND_ARCH_IS_KNOWN || memo->nr_plain || !has_beginning(window, frame))
-		return false;
-	state = get_beginning(frame);
 	lanes.a = stir(lanes.a, state.address);
-	likely = vs_unwind_memo_get_start(memo, &state);
 	for (;;) {
 		run = get_run(memo, likely, state.address ^ no_key, &state);
 		if (__builtin_expect(!run, 0))
@@ -325,6 +321,8 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, 
 		if (__builtin_expect(state.sp + run->slots[0] * sizeof(uint64_t) >= end, 0))
 			return false;
 		follow(&lanes, run, state.sp);
+		if (maker && !vs_unwind_echo_add(maker, run, state.sp))
+			return false;
 		/* Of frames that are not wanted, those count that are in the last run. */
 		nr_frames += run->nr_frames;
 		if ((run->flags & VS_UNWIND_MEMO_IS_LAST) || nr_frames > max_frames)
@@ -335,6 +333,58 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, 
 	*path = get_path(&lanes);
 	return true;
 }
+
+VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
+						 uint32_t max_frames, struct vs_unwind_path *path)
+{
+	struct vs_unwind_state state;
+	uint64_t key;
+
+	if (!VS_UNWIND_ARCH_IS_KNOWN || self->memo.nr_plain ||
+	    !has_beginning(&self->own.window, frame))
+		return false;
+	state = get_beginning(frame);
+	/* Before the runs are followed: code that is unloaded now makes it a key of the past. */
+	key = vs_unwind_memo_get_key(state.address);
+	if (!recall_by_runs(self, state, max_frames, NULL, path))
+		return false;
+	self->echoes.missed = *path;
+	self->echoes.missed_key = key;
+	return true;
+}
+
+/* ---- Stacks that are known by their words ---------------------------------------------------- */
+
+/* Keeps the stack that was missed. False: it is too large, or not what it was. */
+VS_COLD VS_UNWIND_UNWATCHED static bool keep_echo(struct vs_unwind_thread *self, const void *frame,
+						  uint32_t max_frames)
+{
+	struct vs_unwind_echoes *echoes = &self->echoes;
+	struct vs_unwind_state state = get_beginning(frame);
+	struct vs_unwind_echo_maker maker;
+	struct vs_unwind_path path;
+
+	vs_unwind_echo_begin(&maker, echoes, &state);
+	return recall_by_runs(self, state, max_frames, &maker, &path) &&
+	       vs_unwind_echo_end(&maker, echoes, &path);
+}
+
+VS_HOT struct vs_unwind_echo *vs_unwind_confirm(struct vs_unwind_thread *self, const void *frame,
+						uint32_t max_frames, uint64_t nr_events)
+{
+	struct vs_unwind_echoes *echoes = &self->echoes;
+	uint32_t number = vs_unwind_echo_find(echoes);
+
+	if (number == VS_UNWIND_ECHO_NR && vs_unwind_echo_spend(echoes, nr_events) &&
+	    keep_echo(self, frame, max_frames))
+		number = vs_unwind_echo_find(echoes);
+	if (__builtin_expect(number != VS_UNWIND_ECHO_NR, 1))
+		return vs_unwind_echo_connect(echoes, number);
+	vs_unwind_echo_pass(echoes);
+	return NULL;
+}
+
+/* ---- Learning -------------------------------------------------------------------------------- */
 
 VS_UNWIND_UNWATCHED bool vs_unwind_learn(struct vs_unwind_thread *self, const void *frame,
 					 uint32_t max_frames, uint64_t nr_events)

@@ -1,6 +1,7 @@
 #ifndef VS_UNWIND_H
 #define VS_UNWIND_H
 
+#include "unwind_echo.h"
 #include "unwind_memo.h"
 
 /*
@@ -28,6 +29,7 @@ struct vs_unwind_thread {
 	struct vs_unwind_guide guide;
 	struct vs_unwind_own_stack own; /* next to the first of the memo: both are always needed */
 	struct vs_unwind_memo memo;
+	struct vs_unwind_echoes echoes;
 };
 
 /* How a walk ended. */
@@ -48,16 +50,6 @@ enum vs_unwind_end vs_unwind_walk(struct vs_unwind_thread *self, const void *fra
 				  uint64_t *frames, uint32_t max_frames, uint32_t *nr_frames);
 
 /*
- * Which stack a walk would find, without its frames: a fingerprint of what it would read. Two
- * stacks that differ in a single word never have the same one; that any two have is as likely as to
- * guess 64 bits, and less so if they differ in many.
- */
-struct vs_unwind_path {
-	uint64_t a;
-	uint64_t b;
-};
-
-/*
  * Fills in *path for the stack that vs_unwind_walk() would find, by what is remembered: that need
  * not be right for this stack. If the path is one that was recalled right after
  * vs_unwind_learn(), with the same max_frames, the stack is the one it was then: its innermost
@@ -76,6 +68,24 @@ bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame, uint32_t
  */
 bool vs_unwind_learn(struct vs_unwind_thread *self, const void *frame, uint32_t max_frames,
 		     uint64_t nr_events);
+
+/*
+ * The stack, if it is the one that came next last time, with the path that was confirmed, or NULL.
+ * Before vs_unwind_recall(), which need not be asked then. frame may be NULL; as a walk otherwise.
+ */
+static inline struct vs_unwind_echo *vs_unwind_hear(struct vs_unwind_thread *self,
+						    const void *frame)
+{
+	return VS_UNWIND_ARCH_IS_KNOWN ? vs_unwind_echo_hear(&self->echoes, frame) : NULL;
+}
+
+/*
+ * vs_unwind_hear() knew nothing, vs_unwind_recall() found a path, and that means a stack: from now
+ * on it is known by its words, when it comes behind the same stack as now. Returns what is kept of
+ * it, or NULL. As a walk otherwise.
+ */
+struct vs_unwind_echo *vs_unwind_confirm(struct vs_unwind_thread *self, const void *frame,
+					 uint32_t max_frames, uint64_t nr_events);
 
 /*
  * For hooks between two calls of which a program does so much that nothing of ours is in the cache

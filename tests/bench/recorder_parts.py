@@ -44,7 +44,7 @@ def measure_stack(bench):
     output, = run_programs(bench, "bench_stack")
     judged = judge_stacks(bench)
     # A ratio is the last number of its line: of a depth in C. In Python there are two.
-    known = re.findall(r"^vs_stack_recall .* ([\d.]+)$", output, re.M)
+    known = re.findall(r"^vs_stack_hear .* ([\d.]+)$", output, re.M)
     in_c = re.findall(r"^vs_stack_capture .* ([\d.]+)$", output, re.M)
     in_python = re.findall(r"^ +\d+ +\d+ +\d+ +\d+ +([\d.]+) +\d+ +([\d.]+)$", output, re.M)
     targets = [Target("stack capture, hot, against a frame-pointer walk", "2x",

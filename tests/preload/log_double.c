@@ -465,6 +465,13 @@ bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
 	return false;
 }
 
+struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self)
+{
+	(void)self;
+	expect_inside();
+	return NULL;
+}
+
 bool vs_stack_learn(struct vs_thread_state *self)
 {
 	(void)self;

@@ -15,6 +15,7 @@ struct stack_referee {
 	_Atomic uint64_t nr_frames;
 	_Atomic uint64_t nr_different; /* captures */
 	_Atomic uint64_t nr_recalls;   /* of stacks seen before, judged by libunwind as well */
+	_Atomic uint64_t nr_heard;     /* stacks that were told by their words alone */
 	_Atomic uint64_t nr_by_rules;  /* captures that our own unwinder made without libunwind */
 };
 extern struct stack_referee stack_referee;

@@ -622,6 +622,92 @@ static bool check_random(uint32_t max_frames)
 	return is_known;
 }
 
+static uint64_t nr_confirmed;
+static unsigned nr_heard;
+static unsigned nr_heard_changed;
+static unsigned nr_unheard;
+
+/* It is kept, and foreseen to come behind itself. */
+static const struct vs_unwind_echo *confirm(uint32_t max_frames)
+{
+	const struct vs_unwind_echo *echo = NULL;
+	struct vs_unwind_path path;
+
+	for (int i = 0; i < 2; i++) {
+		assert_true(recall_first(max_frames, &path));
+		nr_confirmed += VS_UNWIND_ECHO_COST;
+		echo = vs_unwind_confirm(thread, stack.words, max_frames, nr_confirmed);
+		assert_true(!echo || is_same(&echo->path, &path));
+	}
+	return echo;
+}
+
+/* A word of the known stack is another one: it is only heard if that changes nothing. */
+static void check_change(const struct meaning *meaning, uint32_t max_frames)
+{
+	size_t place = choose((unsigned)stack.nr_used);
+	unsigned number = choose(12);
+	uint64_t kept = stack.words[place];
+	enum vs_unwind_end end;
+
+	stack.words[place] = choose(2) ? fake_stack_return_by_slots(&stack, number, number % 4)
+				       : get_address_by_bp();
+	end = walk(max_frames + 1);
+	if (vs_unwind_hear(thread, stack.words)) {
+		nr_heard_changed++;
+		assert_meaning(meaning, end);
+	} else {
+		nr_unheard++;
+	}
+	stack.words[place] = kept;
+}
+
+static void check_echo(uint32_t max_frames)
+{
+	const struct vs_unwind_echo *echo = confirm(max_frames);
+	const struct meaning *meaning;
+
+	/* Those that are made often come before many others. */
+	if (!echo || echo->doubts >= VS_UNWIND_ECHO_MOST_DOUBT)
+		return;
+	nr_heard++;
+	assert_ptr_equal(vs_unwind_hear(thread, stack.words), echo);
+	meaning = find_meaning(&echo->path);
+	assert_int_not_equal(meaning->nr_frames, 0);
+	for (unsigned i = 0; i < 8; i++)
+		check_change(meaning, max_frames);
+}
+
+static void check_echoes(uint32_t max_frames)
+{
+	meanings = calloc(NR_PATHS, sizeof(*meanings));
+	assert_non_null(meanings);
+	nr_heard = nr_heard_changed = nr_unheard = 0;
+	for (unsigned i = 0; i < 10000; i++) {
+		random_state = 88172645463325252u + 6151 * i;
+		make_random();
+		check_random(max_frames);
+		if (check_random(max_frames))
+			check_echo(max_frames);
+	}
+	assert_in_range(nr_heard, 8000, 10000);
+	assert_in_range(nr_heard_changed, 10000, 8 * nr_heard);
+	assert_in_range(nr_unheard, 10000, 8 * nr_heard);
+	free(meanings);
+}
+
+static void test_a_stack_is_heard_only_if_no_word_that_leads_along_it_has_changed(void **state)
+{
+	(void)state;
+	check_echoes(MAX_FRAMES - 1);
+}
+
+static void test_a_deep_stack_is_heard_only_if_no_word_that_leads_along_it_has_changed(void **state)
+{
+	(void)state;
+	check_echoes(12);
+}
+
 static void check_many_random(uint32_t max_frames)
 {
 	meanings = calloc(NR_PATHS, sizeof(*meanings));
@@ -751,6 +837,8 @@ int main(void)
 		TEST(test_a_path_means_the_frames_of_a_deep_stack_that_it_was_learned_for),
 		TEST(test_stacks_that_were_learned_stay_known),
 		TEST(test_deep_stacks_that_were_learned_stay_known),
+		TEST(test_a_stack_is_heard_only_if_no_word_that_leads_along_it_has_changed),
+		TEST(test_a_deep_stack_is_heard_only_if_no_word_that_leads_along_it_has_changed),
 		TEST(test_rules_of_code_that_is_gone_guide_nobody),
 		TEST(test_wrong_guess_of_the_caller_does_no_harm),
 #undef TEST
