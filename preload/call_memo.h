@@ -6,27 +6,26 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "delegation.h"
 #include "unwind.h"
 
 /*
- * The Python frames of calls that a thread has others do the work of (delegation.h), as stacks have
- * them, by their fingerprint (vs_python_recall): TensorFlow makes a call for every operation, from
- * the same lines again and again, and to look up each frame's code takes longer than the rest.
+ * Calls that a thread has others do the work of (delegation.h), by the fingerprint of their Python
+ * frames (vs_python_recall): TensorFlow makes a call for every operation, from the same lines again
+ * and again, and to look up each frame's code takes longer than the rest.
  *
  * It forgets what it has no room for. Only its own thread touches it, inside the recorder; one that
  * jumps away in the middle leaves an entry that is not found.
  */
 #define VS_CALL_MEMO_NR_ENTRIES 512u
 #define VS_CALL_MEMO_SLOT_BITS  10
-#define VS_CALL_MEMO_MAX_FRAMES 64u
 
+/* Two of them are a line of the cache. */
 struct vs_call_memo_entry {
-	struct vs_unwind_path path;
-	uint32_t era; /* in which the frames mean what they say; 0: none yet */
-	uint32_t nr_frames;
-	uint64_t hash; /* of the frames: vs_delegation_hash */
+	_Alignas(32) struct vs_unwind_path path;
+	uint32_t era;  /* in which the call means what it says; 0: none yet */
 	uint32_t next; /* which one was looked for after it, last time */
-	uint64_t frames[VS_CALL_MEMO_MAX_FRAMES];
+	const struct vs_delegation_call *call;
 };
 
 /* All zero at first: pages that are not used are not touched. */
@@ -57,13 +56,12 @@ static inline uint16_t *vs_call_memo_get_slot(struct vs_call_memo *memo,
 	return &memo->slots[at];
 }
 
-/* What was added under this path in this era (not 0), or NULL. Valid until the next add. */
-static inline const struct vs_call_memo_entry *vs_call_memo_find(struct vs_call_memo *memo,
+/* What was added under this path in this era (not 0), or NULL. */
+static inline const struct vs_delegation_call *vs_call_memo_find(struct vs_call_memo *memo,
 								 const struct vs_unwind_path *path,
 								 uint32_t era)
 {
 	struct vs_call_memo_entry *last = &memo->entries[memo->last];
-	const char *next;
 
 	if (__builtin_expect(!vs_call_memo_is(&memo->entries[last->next], path, era), 0)) {
 		uint16_t number = *vs_call_memo_get_slot(memo, path, era);
@@ -74,21 +72,15 @@ static inline const struct vs_call_memo_entry *vs_call_memo_find(struct vs_call_
 	}
 	memo->last = last->next;
 	/* They come so far apart that the cache has none of them. */
-	next = (const char *)&memo->entries[memo->entries[memo->last].next];
-	for (unsigned i = 0; i < 3; i++)
-		__builtin_prefetch(next + 64 * i);
-	return &memo->entries[memo->last];
+	__builtin_prefetch(&memo->entries[memo->entries[memo->last].next]);
+	return memo->entries[memo->last].call;
 }
 
-/* More than VS_CALL_MEMO_MAX_FRAMES are not kept. */
 static inline void vs_call_memo_add(struct vs_call_memo *memo, const struct vs_unwind_path *path,
-				    uint32_t era, const uint64_t *frames, uint32_t nr_frames,
-				    uint64_t hash)
+				    uint32_t era, const struct vs_delegation_call *call)
 {
 	struct vs_call_memo_entry *entry;
 
-	if (nr_frames > VS_CALL_MEMO_MAX_FRAMES)
-		return;
 	if (memo->nr_entries == VS_CALL_MEMO_NR_ENTRIES) {
 		/* To begin anew is seldom. */
 		memset(memo->slots, 0, sizeof(memo->slots));
@@ -98,9 +90,7 @@ static inline void vs_call_memo_add(struct vs_call_memo *memo, const struct vs_u
 	entry->era = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	entry->path = *path;
-	entry->hash = hash;
-	entry->nr_frames = nr_frames;
-	memcpy(entry->frames, frames, nr_frames * sizeof(*frames));
+	entry->call = call;
 	atomic_signal_fence(memory_order_seq_cst);
 	entry->era = era;
 	*vs_call_memo_get_slot(memo, path, era) = (uint16_t)(entry - memo->entries + 1);

@@ -1,23 +1,15 @@
 #include "delegation.h"
 
+#include <string.h>
+
 #include "hot.h"
+#include "intern.h"
 #include "record.h"
 
-/* Its owner is the thread that took it, and the only one that writes to it. */
-struct place {
-	atomic_bool is_taken;
-	_Atomic uint32_t serial; /* odd while it is filled in */
-	_Atomic int link;        /* enum vs_frame_link */
-	_Atomic uint32_t nr_frames;
-	_Atomic uint64_t hash; /* never 0 */
-	_Atomic uint64_t frames[VS_PYTHON_MAX_FRAMES];
-};
-
-static struct place places[VS_DELEGATION_MAX];
-
-/* Of the place of the same number: a call is under way, and not a nested one. Next to each other,
- * because all of them are looked at for an event. */
-static atomic_bool is_active[VS_DELEGATION_MAX];
+/* Calls that are under way, by place, but for nested ones: next to each other, because all of them
+ * are looked at for an event. Only the thread that took a place writes there. */
+static _Atomic(const struct vs_delegation_call *) calls[VS_DELEGATION_MAX];
+static atomic_bool is_taken[VS_DELEGATION_MAX];
 VS_HOT_DATA _Atomic uint32_t vs_delegation_nr_places;
 
 /* Calls that have no place. */
@@ -25,13 +17,30 @@ static _Atomic uint32_t nr_without;
 
 #define UNCERTAIN UINT64_MAX
 
+/* All calls that there ever were, by what is to be known of them. */
+#define MAX_KEPT   32768u
+#define KEPT_BYTES (16u << 20)
+
+static struct vs_intern kept;
+
+/* Calls for which there was no room. */
+static const struct vs_delegation_call unknown_backward = {.link = VS_LINK_BACKWARD};
+static const struct vs_delegation_call unknown_execute = {.link = VS_LINK_EXECUTE};
+
+int vs_delegation_init(void)
+{
+	return vs_intern_init(&kept, MAX_KEPT, KEPT_BYTES);
+}
+
+/* ---- Places ---------------------------------------------------------------------------------- */
+
 vs_delegation vs_delegation_take(void)
 {
 	for (uint32_t i = 0; i < VS_DELEGATION_MAX; i++) {
 		uint32_t nr = atomic_load_explicit(&vs_delegation_nr_places, memory_order_relaxed);
 
-		if (atomic_load_explicit(&places[i].is_taken, memory_order_relaxed) ||
-		    atomic_exchange_explicit(&places[i].is_taken, true, memory_order_acquire))
+		if (atomic_load_explicit(&is_taken[i], memory_order_relaxed) ||
+		    atomic_exchange_explicit(&is_taken[i], true, memory_order_acquire))
 			continue;
 		while (nr < i + 1 && !atomic_compare_exchange_weak_explicit(
 					     &vs_delegation_nr_places, &nr, i + 1,
@@ -46,131 +55,126 @@ void vs_delegation_give_back(vs_delegation place)
 {
 	if (place == VS_DELEGATION_NONE)
 		return;
-	atomic_store_explicit(&is_active[place], false, memory_order_relaxed);
-	atomic_store_explicit(&places[place].is_taken, false, memory_order_release);
+	atomic_store_explicit(&calls[place], NULL, memory_order_relaxed);
+	atomic_store_explicit(&is_taken[place], false, memory_order_release);
 }
 
-uint64_t vs_delegation_hash(const uint64_t *frames, uint32_t nr_frames)
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+const struct vs_delegation_call *vs_delegation_keep(enum vs_frame_link link, const uint64_t *frames,
+						    uint32_t nr_frames)
 {
-	uint64_t hash = nr_frames;
+	const struct vs_delegation_call head = {.link = (uint32_t)link, .nr_frames = nr_frames};
+	uint64_t wanted[1 + VS_PYTHON_MAX_FRAMES];
+	size_t size = sizeof(head) + nr_frames * sizeof(*frames);
+	const struct vs_delegation_call *call;
+	uint64_t hash;
 
-	for (uint32_t i = 0; i < nr_frames; i++)
-		hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
-	return hash ? hash : 1;
+	_Static_assert(sizeof(head) == sizeof(wanted[0]), "frames follow at once");
+	memcpy(wanted, &head, sizeof(head));
+	if (nr_frames)
+		memcpy(wanted + 1, frames, nr_frames * sizeof(*frames));
+	hash = vs_intern_hash(wanted, size, 0);
+	call = vs_intern_find_kept(&kept, hash, wanted, size);
+	if (!call)
+		call = vs_intern_add(&kept, hash, wanted, size, 1);
+	if (!call)
+		call = link == VS_LINK_EXECUTE ? &unknown_execute : &unknown_backward;
+	return call;
 }
 
-VS_HOT void vs_delegation_begin(vs_delegation number, enum vs_frame_link link,
-				const uint64_t *frames, uint32_t nr_frames, uint64_t hash,
+VS_HOT void vs_delegation_begin(vs_delegation place, const struct vs_delegation_call *call,
 				bool is_nested)
 {
-	struct place *place = &places[number < VS_DELEGATION_MAX ? number : 0];
-	uint32_t serial;
-
-	if (number == VS_DELEGATION_NONE) {
+	if (place == VS_DELEGATION_NONE)
 		atomic_fetch_add_explicit(&nr_without, 1, memory_order_relaxed);
-		return;
-	}
-	/* Each store behind that of the odd serial: no fence, of which ThreadSanitizer knows
-	 * nothing. */
-	serial = atomic_load_explicit(&place->serial, memory_order_relaxed);
-	atomic_store_explicit(&place->serial, serial + 1, memory_order_relaxed);
-	atomic_store_explicit(&place->nr_frames, nr_frames, memory_order_release);
-	atomic_store_explicit(&place->link, (int)link, memory_order_release);
-	atomic_store_explicit(&place->hash, hash, memory_order_release);
-	for (uint32_t k = 0; k < nr_frames; k++)
-		atomic_store_explicit(&place->frames[k], frames[k], memory_order_release);
-	atomic_store_explicit(&place->serial, serial + 2, memory_order_release);
-	atomic_store_explicit(&is_active[number], !is_nested, memory_order_release);
+	else if (!is_nested)
+		atomic_store_explicit(&calls[place], call, memory_order_release);
 }
 
-VS_HOT void vs_delegation_end(vs_delegation number)
+VS_HOT void vs_delegation_end(vs_delegation place)
 {
-	if (number == VS_DELEGATION_NONE)
+	if (place == VS_DELEGATION_NONE)
 		atomic_fetch_sub_explicit(&nr_without, 1, memory_order_relaxed);
 	else
-		atomic_store_explicit(&is_active[number], false, memory_order_release);
+		atomic_store_explicit(&calls[place], NULL, memory_order_release);
 }
 
 void vs_delegation_clear(void)
 {
 	for (uint32_t i = 0; i < VS_DELEGATION_MAX; i++) {
-		atomic_store_explicit(&is_active[i], false, memory_order_relaxed);
-		atomic_store_explicit(&places[i].is_taken, false, memory_order_relaxed);
+		atomic_store_explicit(&calls[i], NULL, memory_order_relaxed);
+		atomic_store_explicit(&is_taken[i], false, memory_order_relaxed);
 	}
 	atomic_store_explicit(&vs_delegation_nr_places, 0, memory_order_relaxed);
 	atomic_store_explicit(&nr_without, 0, memory_order_relaxed);
+	vs_intern_clear(&kept);
 }
 
-/* The calls under way: how many (2: several), and the first of them. */
-VS_HOT static unsigned find_active(struct place **first)
+/* ---- For whom a worker works ----------------------------------------------------------------- */
+
+/* The calls under way: how many (2: several, or it is not known which), and the first of them. */
+VS_HOT static unsigned find_active(const struct vs_delegation_call **first)
 {
 	uint32_t nr_places = atomic_load_explicit(&vs_delegation_nr_places, memory_order_relaxed);
 	unsigned nr = 0;
 
 	*first = NULL;
 	for (uint32_t i = 0; i < nr_places && nr < 2; i++) {
-		if (!atomic_load_explicit(&is_active[i], memory_order_acquire))
-			continue;
-		if (nr++ == 0)
-			*first = &places[i];
+		const struct vs_delegation_call *call =
+			atomic_load_explicit(&calls[i], memory_order_acquire);
+
+		if (call && nr++ == 0)
+			*first = call;
 	}
-	if (nr && atomic_load_explicit(&nr_without, memory_order_relaxed))
+	if (nr && (atomic_load_explicit(&nr_without, memory_order_relaxed) ||
+		   *first == &unknown_execute || *first == &unknown_backward))
 		nr = 2;
 	return nr;
 }
 
 bool vs_delegation_is_any(void)
 {
-	struct place *first;
+	const struct vs_delegation_call *first;
 
 	return find_active(&first) != 0;
 }
 
 VS_HOT uint64_t vs_delegation_recall_places(struct vs_unwind_path *path)
 {
-	struct place *only;
+	const struct vs_delegation_call *only;
 	unsigned nr = find_active(&only);
-	uint64_t hash;
+	uint64_t which;
 
 	if (!nr)
 		return 0;
-	hash = nr == 1 ? atomic_load_explicit(&only->hash, memory_order_relaxed) : UNCERTAIN;
-	path->a = (path->a ^ hash) * UINT64_C(0xd6e8feb86659fd93);
-	path->b = (path->b ^ hash << 1) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash;
-}
-
-/* False: it was another call's by the time it was read. */
-static bool copy_frames(struct place *call, uint64_t *frames, uint32_t max, uint32_t *nr,
-			uint64_t *hash)
-{
-	uint32_t serial = atomic_load_explicit(&call->serial, memory_order_acquire);
-	uint32_t nr_frames = atomic_load_explicit(&call->nr_frames, memory_order_acquire);
-
-	*nr = nr_frames < max ? nr_frames : max;
-	*hash = atomic_load_explicit(&call->hash, memory_order_acquire);
-	for (uint32_t i = 0; i < *nr; i++)
-		frames[i] = atomic_load_explicit(&call->frames[i], memory_order_acquire);
-	return !(serial & 1) && atomic_load_explicit(&call->serial, memory_order_relaxed) == serial;
+	/* Where it is kept tells it from all others. */
+	which = nr == 1 ? (uintptr_t)only : UNCERTAIN;
+	path->a = (path->a ^ which) * UINT64_C(0xd6e8feb86659fd93);
+	path->b = (path->b ^ which << 1) * UINT64_C(0x9e3779b97f4a7c15);
+	return which;
 }
 
 uint32_t vs_delegation_get(uint64_t *frames, uint32_t max, uint64_t *which)
 {
-	struct place *first;
+	const struct vs_delegation_call *first;
 	unsigned nr_calls = find_active(&first);
-	enum vs_frame_link link;
-	uint32_t nr = 0;
+	uint32_t nr;
 
 	*which = 0;
 	if (!nr_calls || max < 2)
 		return 0;
-	link = (enum vs_frame_link)atomic_load_explicit(&first->link, memory_order_acquire);
-	if (nr_calls > 1 || !copy_frames(first, frames + 1, max - 1, &nr, which)) {
+	if (nr_calls > 1) {
 		*which = UNCERTAIN;
-		frames[0] = vs_frame_make_link(link == VS_LINK_EXECUTE ? VS_LINK_EXECUTE_SEVERAL
-								       : VS_LINK_SEVERAL);
+		frames[0] = vs_frame_make_link(
+			first->link == VS_LINK_EXECUTE ? VS_LINK_EXECUTE_SEVERAL : VS_LINK_SEVERAL);
 		return 1;
 	}
-	frames[0] = vs_frame_make_link(link);
-	return nr ? nr + 1 : 0;
+	*which = (uintptr_t)first;
+	if (!first->nr_frames)
+		return 0;
+	nr = first->nr_frames < max - 1 ? first->nr_frames : max - 1;
+	frames[0] = vs_frame_make_link((enum vs_frame_link)first->link);
+	memcpy(frames + 1, first->frames, nr * sizeof(*frames));
+	return nr + 1;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "error.h"
 #include "python.h"
 #include "record.h"
 
@@ -15,10 +16,11 @@
  * table that everybody can read; no thread ever reads another thread's state.
  *
  * A thread takes a place in the table, and keeps it: it may make a call for every operation, and to
- * take one each time would make it wait for all that it has stored. Which call a worker works for
- * is known if there is one; of several it is one of them.
+ * take one each time would make it wait for all that it has stored. What stands there is where the
+ * frames were kept when they were first seen, so that a call is one store, and its end another one.
+ * Which call a worker works for is known if there is one; of several it is one of them.
  *
- * Lock-free. A call that has no place is counted, and makes all others uncertain.
+ * Lock-free. A call that has no place, or whose frames found no room, makes all others uncertain.
  */
 #define VS_DELEGATION_MAX 256
 
@@ -30,16 +32,26 @@ typedef uint32_t vs_delegation;
 vs_delegation vs_delegation_take(void);
 void vs_delegation_give_back(vs_delegation place);
 
-/* Frames as a number, which is never 0. Any thread. */
-uint64_t vs_delegation_hash(const uint64_t *frames, uint32_t nr_frames);
+/* Makes room for frames. -VS_ERR_NO_MEMORY: all calls are uncertain. Once. */
+VS_MUST_CHECK int vs_delegation_init(void);
+
+/* What is to be known of a call, until vs_delegation_clear(): its frames as a stack has them. */
+struct vs_delegation_call {
+	uint32_t link; /* VS_LINK_BACKWARD or VS_LINK_EXECUTE */
+	uint32_t nr_frames;
+	uint64_t frames[];
+};
+
+/* Keeps that, unless it is kept already. At most VS_PYTHON_MAX_FRAMES. Any thread. */
+const struct vs_delegation_call *vs_delegation_keep(enum vs_frame_link link, const uint64_t *frames,
+						    uint32_t nr_frames);
 
 /*
- * The calling thread, whose place it is, has this done by others. frames: as a stack has them, at
- * most VS_PYTHON_MAX_FRAMES; hash: theirs. link: VS_LINK_BACKWARD or VS_LINK_EXECUTE. is_nested: it
- * is itself such a worker, and the call is part of another one.
+ * The calling thread, whose place it is, has this done by others. is_nested: it is itself such a
+ * worker, and the call is part of another one.
  */
-void vs_delegation_begin(vs_delegation place, enum vs_frame_link link, const uint64_t *frames,
-			 uint32_t nr_frames, uint64_t hash, bool is_nested);
+void vs_delegation_begin(vs_delegation place, const struct vs_delegation_call *call,
+			 bool is_nested);
 void vs_delegation_end(vs_delegation place);
 
 /* No call is under way, no place is taken: a new recording, or the child of a fork. One thread. */

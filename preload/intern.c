@@ -111,8 +111,8 @@ static const struct entry *entry_of(const struct vs_intern *table, uint64_t slot
 	return (const void *)(table->arena + ((size_t)(uint32_t)slot - 1) * ENTRY_ALIGN);
 }
 
-uint32_t vs_intern_find(const struct vs_intern *table, uint64_t hash, const void *bytes,
-			size_t size)
+static const struct entry *find(const struct vs_intern *table, uint64_t hash, const void *bytes,
+				size_t size)
 {
 	for (uint32_t i = 0; i < table->nr_slots; i++) {
 		uint32_t at = ((uint32_t)hash + i) & (table->nr_slots - 1);
@@ -125,9 +125,25 @@ uint32_t vs_intern_find(const struct vs_intern *table, uint64_t hash, const void
 			continue;
 		entry = entry_of(table, slot);
 		if (entry->size == size && memcmp(entry->bytes, bytes, size) == 0)
-			return entry->number;
+			return entry;
 	}
-	return 0;
+	return NULL;
+}
+
+uint32_t vs_intern_find(const struct vs_intern *table, uint64_t hash, const void *bytes,
+			size_t size)
+{
+	const struct entry *entry = find(table, hash, bytes, size);
+
+	return entry ? entry->number : 0;
+}
+
+const void *vs_intern_find_kept(const struct vs_intern *table, uint64_t hash, const void *bytes,
+				size_t size)
+{
+	const struct entry *entry = find(table, hash, bytes, size);
+
+	return entry ? entry->bytes : NULL;
 }
 
 /* Room for an entry, NULL when there is none. Room and count that are taken are never given back.

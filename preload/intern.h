@@ -42,6 +42,10 @@ uint64_t vs_intern_hash(const void *bytes, size_t size, uint64_t seed);
 uint32_t vs_intern_find(const struct vs_intern *table, uint64_t hash, const void *bytes,
 			size_t size);
 
+/* Where the bytes lie that were added, NULL if they were not. */
+const void *vs_intern_find_kept(const struct vs_intern *table, uint64_t hash, const void *bytes,
+				size_t size);
+
 /*
  * Keeps a copy of the bytes under a number. Returns where it lies, for good, or NULL when the table
  * is full.

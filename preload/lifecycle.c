@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "compose.h"
+#include "delegation.h"
 #include "drain.h"
 #include "facts.h"
 #include "futex.h"
@@ -130,7 +131,7 @@ static void start(int argc, char **argv, char **environment)
 	if (settings.is_off || vs_names_init())
 		return;
 	/* Without them stacks are not known; that is no reason to do without the rest. */
-	if (vs_stack_table_init())
+	if (vs_stack_table_init() || vs_delegation_init())
 		settings.no_stacks = true;
 	tell_changes();
 	find_exe();

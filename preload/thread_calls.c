@@ -8,65 +8,67 @@
 #include "torch_engine.h"
 
 /*
- * Calls that have been left since, by an exception: they lie below this frame, or there are fewer
- * calls of the engine in the stack.
+ * Calls that have been left since, by an exception: they lie below this frame, or are more than so
+ * many.
  */
 static void end_calls_left(struct vs_thread_scratch *scratch, const void *frame,
-			   const struct vs_stack *stack)
+			   uint32_t nr_running)
 {
-	uint32_t nr_running = UINT32_MAX;
-
-	if (!stack->is_cut && !stack->is_deep)
-		nr_running = vs_torch_engine_count_calls(stack->frames, stack->nr_frames);
 	while (scratch->nr_calls && (scratch->nr_calls > nr_running ||
 				     scratch->calls[scratch->nr_calls - 1].frame <= frame))
 		vs_delegation_end(scratch->calls[--scratch->nr_calls].call);
 }
 
-/* The frames of Python that make the call. */
-struct caller {
-	const uint64_t *frames;
-	uint32_t nr_frames;
-	uint64_t hash;
-};
-
-static struct caller look_up(struct vs_thread_state *self, const struct vs_unwind_path *path,
-			     uint32_t era)
+/* How many calls of PyTorch's engine are in the stack, at most. *is_nested: it is a worker's. */
+static VS_COLD uint32_t count_running(struct vs_thread_state *self, bool *is_nested)
 {
-	struct vs_thread_scratch *scratch = self->scratch;
-	struct caller caller = {.frames = scratch->python.words};
-	bool is_deep;
+	struct vs_stack stack;
 
-	caller.nr_frames = vs_stack_number_get_python(self, &is_deep);
+	vs_stack_capture(self, &stack);
+	*is_nested = stack.nr_frames && vs_torch_engine_is_worker(stack.frames, stack.nr_frames);
+	return stack.is_cut || stack.is_deep
+		       ? UINT32_MAX
+		       : vs_torch_engine_count_calls(stack.frames, stack.nr_frames);
+}
+
+static VS_COLD const struct vs_delegation_call *look_up(struct vs_thread_state *self,
+							enum vs_frame_link link,
+							const struct vs_unwind_path *path,
+							uint32_t era)
+{
+	const struct vs_delegation_call *caller;
+	bool is_deep;
+	uint32_t nr_frames = vs_stack_number_get_python(self, &is_deep);
+
 	if (self->is_short)
-		caller.nr_frames = 0; /* frames that nobody can resolve */
-	caller.hash = vs_delegation_hash(caller.frames, caller.nr_frames);
-	if (!self->is_short && atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
-		vs_call_memo_add(&scratch->call_frames, path, era, caller.frames, caller.nr_frames,
-				 caller.hash);
+		return vs_delegation_keep(link, NULL, 0); /* frames that nobody can resolve */
+	caller = vs_delegation_keep(link, self->scratch->python.words, nr_frames);
+	if (atomic_load_explicit(&vs_python_is_ready, memory_order_relaxed))
+		vs_call_memo_add(&self->scratch->call_frames, path, era, caller);
 	return caller;
 }
 
-/* Fills in where *call is made, too. */
-VS_HOT static struct caller get_caller(struct vs_thread_state *self, struct vs_thread_call *call)
+/* The frames of Python that make the call. Fills in where *call is made, too. */
+VS_HOT static const struct vs_delegation_call *get_caller(struct vs_thread_state *self,
+							  enum vs_frame_link link,
+							  struct vs_thread_call *call)
 {
-	uint32_t era = vs_lifecycle_recording();
+	uint32_t era = vs_lifecycle_recording() << 8 | (uint32_t)link;
 	struct vs_thread_scratch *scratch = self->scratch;
-	const struct vs_call_memo_entry *known = NULL;
+	const struct vs_delegation_call *caller = NULL;
 
 	if (!vs_python_get_place(&call->place))
-		return (struct caller){.hash = vs_delegation_hash(NULL, 0)};
+		return vs_delegation_keep(link, NULL, 0);
 	if (__builtin_expect(!scratch->is_careful, 1)) {
 		call->python = vs_python_recall(&call->place);
-		known = vs_call_memo_find(&scratch->call_frames, &call->python, era);
+		caller = vs_call_memo_find(&scratch->call_frames, &call->python, era);
 	}
-	if (__builtin_expect(!known, 0)) {
+	if (__builtin_expect(!caller, 0)) {
 		call->python = vs_stack_number_recall_python(scratch, &call->place);
-		known = vs_call_memo_find(&scratch->call_frames, &call->python, era);
+		caller = vs_call_memo_find(&scratch->call_frames, &call->python, era);
 	}
-	if (__builtin_expect(!known, 0))
-		return look_up(self, &call->python, era);
-	return (struct caller){known->frames, known->nr_frames, known->hash};
+	return __builtin_expect(caller != NULL, 1) ? caller
+						   : look_up(self, link, &call->python, era);
 }
 
 /* The place for the next call; VS_DELEGATION_NONE: there is none. */
@@ -106,22 +108,22 @@ VS_HOT uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_fram
 				      const void *frame)
 {
 	struct vs_thread_scratch *scratch = self->scratch;
+	const struct vs_delegation_call *caller;
 	struct vs_thread_call *call;
-	struct vs_stack stack;
-	struct caller caller;
+	uint32_t nr_running = UINT32_MAX;
+	bool is_nested = false;
 
 	if (!is_python_ready())
 		return VS_DELEGATION_NONE;
 	forget_others(scratch);
 	/* Calls of TensorFlow are many, and not nested. */
-	stack = (struct vs_stack){.is_cut = true};
 	if (link == VS_LINK_BACKWARD)
-		vs_stack_capture(self, &stack);
-	end_calls_left(scratch, frame, &stack);
+		nr_running = count_running(self, &is_nested);
+	end_calls_left(scratch, frame, nr_running);
 	if (scratch->nr_calls == VS_THREAD_MAX_CALLS)
 		return VS_DELEGATION_NONE;
 	call = &scratch->calls[scratch->nr_calls];
-	caller = get_caller(self, call);
+	caller = get_caller(self, link, call);
 	/* An exception may pass through, and this would not be heard of at once: who looks at the
 	 * place then must not take it for that of another call. Nothing passes through those of C.
 	 */
@@ -129,9 +131,7 @@ VS_HOT uint32_t vs_thread_calls_begin(struct vs_thread_state *self, enum vs_fram
 		call->place.frame = 0;
 	call->frame = frame;
 	call->call = get_place(scratch);
-	vs_delegation_begin(call->call, link, caller.frames, caller.nr_frames, caller.hash,
-			    stack.nr_frames &&
-				    vs_torch_engine_is_worker(stack.frames, stack.nr_frames));
+	vs_delegation_begin(call->call, caller, is_nested);
 	scratch->nr_calls++;
 	return call->call;
 }

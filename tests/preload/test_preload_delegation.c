@@ -20,8 +20,8 @@ static vs_delegation begin_call(const uint64_t *frames, uint32_t nr_frames, bool
 {
 	vs_delegation place = vs_delegation_take();
 
-	vs_delegation_begin(place, VS_LINK_BACKWARD, frames, nr_frames,
-			    vs_delegation_hash(frames, nr_frames), is_nested);
+	vs_delegation_begin(place, vs_delegation_keep(VS_LINK_BACKWARD, frames, nr_frames),
+			    is_nested);
 	return place;
 }
 
@@ -29,6 +29,12 @@ static void end_call(vs_delegation place)
 {
 	vs_delegation_end(place);
 	vs_delegation_give_back(place);
+}
+
+static int init(void **state)
+{
+	(void)state;
+	return vs_delegation_init();
 }
 
 static int clear(void **state)
@@ -172,23 +178,55 @@ static void test_a_place_is_kept_from_call_to_call(void **state)
 	assert_true(place != other);
 	expect(NULL, 0);
 	for (int i = 0; i < 3; i++) {
-		vs_delegation_begin(place, VS_LINK_BACKWARD, stack_a, 3,
-				    vs_delegation_hash(stack_a, 3), false);
+		vs_delegation_begin(place, vs_delegation_keep(VS_LINK_BACKWARD, stack_a, 3), false);
 		expect(of_a, 4);
 		vs_delegation_end(place);
 		expect(NULL, 0);
-		vs_delegation_begin(place, VS_LINK_BACKWARD, stack_b, 2,
-				    vs_delegation_hash(stack_b, 2), false);
+		vs_delegation_begin(place, vs_delegation_keep(VS_LINK_BACKWARD, stack_b, 2), false);
 		expect(of_b, 3);
 		vs_delegation_end(place);
 		expect(NULL, 0);
 	}
 	/* Who gives it back has no call. */
-	vs_delegation_begin(place, VS_LINK_BACKWARD, stack_a, 3, vs_delegation_hash(stack_a, 3),
-			    false);
+	vs_delegation_begin(place, vs_delegation_keep(VS_LINK_BACKWARD, stack_a, 3), false);
 	vs_delegation_give_back(place);
 	expect(NULL, 0);
 	assert_true(vs_delegation_take() == place);
+}
+
+static void test_frames_are_kept_once(void **state)
+{
+	const uint64_t same[] = {11, 12, 13};
+	const struct vs_delegation_call *call = vs_delegation_keep(VS_LINK_BACKWARD, stack_a, 3);
+
+	(void)state;
+	assert_int_equal(call->nr_frames, 3);
+	assert_memory_equal(call->frames, stack_a, sizeof(stack_a));
+	assert_ptr_equal(vs_delegation_keep(VS_LINK_BACKWARD, same, 3), call);
+	assert_ptr_not_equal(vs_delegation_keep(VS_LINK_BACKWARD, same, 2), call);
+	assert_ptr_not_equal(vs_delegation_keep(VS_LINK_EXECUTE, same, 3), call);
+}
+
+static void test_frames_that_find_no_room_are_not_known(void **state)
+{
+	const uint64_t several = vs_frame_make_link(VS_LINK_EXECUTE_SEVERAL);
+	const struct vs_delegation_call *call, *before = NULL;
+	vs_delegation place = vs_delegation_take();
+	uint64_t frames[VS_PYTHON_MAX_FRAMES] = {0};
+
+	(void)state;
+	/* The same for all of them from then on. */
+	for (;; before = call) {
+		frames[0]++;
+		call = vs_delegation_keep(VS_LINK_EXECUTE, frames, VS_PYTHON_MAX_FRAMES);
+		if (call == before)
+			break;
+	}
+	vs_delegation_begin(place, call, false);
+	expect(&several, 1);
+	assert_true(vs_delegation_is_any());
+	vs_delegation_end(place);
+	expect(NULL, 0);
 }
 
 static void test_clearing_forgets_all(void **state)
@@ -224,8 +262,7 @@ static void *call_often(void *argument)
 			vs_delegation_give_back(place);
 			place = vs_delegation_take();
 		}
-		vs_delegation_begin(place, VS_LINK_BACKWARD, frames, nr,
-				    vs_delegation_hash(frames, nr), false);
+		vs_delegation_begin(place, vs_delegation_keep(VS_LINK_BACKWARD, frames, nr), false);
 		vs_delegation_end(place);
 	}
 	vs_delegation_give_back(place);
@@ -286,9 +323,11 @@ int main(void)
 		TEST(test_fingerprints_differ_as_the_calls_do),
 		TEST(test_a_call_that_found_no_room_makes_others_uncertain),
 		TEST(test_a_place_is_kept_from_call_to_call),
+		TEST(test_frames_are_kept_once),
+		TEST(test_frames_that_find_no_room_are_not_known),
 		TEST(test_clearing_forgets_all),
 		TEST(test_threads_see_whole_calls_or_none),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, init, NULL);
 }

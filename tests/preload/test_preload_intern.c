@@ -58,6 +58,18 @@ static void test_equal_hashes_are_told_apart_by_their_bytes(void **state)
 	assert_int_equal(vs_intern_find(table, 42, "six", 3), 0);
 }
 
+static void test_what_was_added_stays_where_it_lies(void **state)
+{
+	struct vs_intern *table = *state;
+	const void *one = vs_intern_add(table, 42, "one", 3, 1);
+	const void *two = vs_intern_add(table, 42, "two", 3, 2);
+
+	assert_memory_equal(one, "one", 3);
+	assert_ptr_equal(vs_intern_find_kept(table, 42, "one", 3), one);
+	assert_ptr_equal(vs_intern_find_kept(table, 42, "two", 3), two);
+	assert_null(vs_intern_find_kept(table, 42, "six", 3));
+}
+
 static void test_a_table_full_of_one_hash_still_answers(void **state)
 {
 	struct vs_intern *table = *state;
@@ -157,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_was_added_is_found_and_nothing_else),
 		TEST(test_equal_hashes_are_told_apart_by_their_bytes),
+		TEST(test_what_was_added_stays_where_it_lies),
 		TEST(test_a_table_full_of_one_hash_still_answers),
 		TEST(test_a_full_table_refuses_and_keeps_what_it_has),
 		TEST(test_an_arena_that_is_used_up_refuses),
