@@ -57,27 +57,36 @@ VS_HOT static uint32_t get_number(struct vs_text_memo *memo, const char *text, s
 	return __builtin_expect(number != VS_NO_ID, 1) ? number : look_up(memo, text, size);
 }
 
-VS_HOT uint64_t vs_tensorflow_op_get(struct vs_thread *self, uint64_t *run)
+/* Where it is for this thread: a variable of the thread's, always the same. */
+static VS_COLD const void *find_annotation(void)
 {
-	VS_HOT_DATA static struct vs_behind behind = {
+	static struct vs_behind behind = {
 		.library = "libtensorflow_framework.so",
 		.name = "_ZN3tsl8profiler27ScopedMemoryDebugAnnotation27ThreadMemoryDebugAnnotationEv"};
 	const void *(*get)(void) = (const void *(*)(void))vs_behind_get(&behind);
+
+	return get ? get() : NULL;
+}
+
+VS_HOT uint64_t vs_tensorflow_op_get(struct vs_thread *thread, uint64_t *run)
+{
+	struct vs_thread_state *self = (struct vs_thread_state *)thread;
 	union {
 		struct annotation_old old;
 		struct annotation_new new;
 		size_t first;
 	} annotation;
-	struct vs_thread_scratch *scratch = ((struct vs_thread_state *)self)->scratch;
-	struct vs_text_memo *memo = scratch ? &scratch->texts : NULL; /* not at its first event */
-	const void *found = get ? get() : NULL;
+	/* None at its first event. */
+	struct vs_text_memo *memo = self->scratch ? &self->scratch->texts : NULL;
 	uint32_t op, region;
 
 	*run = 0;
-	if (!found)
+	if (__builtin_expect(!self->annotation, 0))
+		self->annotation = find_annotation();
+	if (!self->annotation)
 		return 0;
 	/* Both are there in full in either case: a function object follows. */
-	memcpy(&annotation, found, sizeof(annotation));
+	memcpy(&annotation, self->annotation, sizeof(annotation));
 	if (!annotation.first)
 		return 0;
 	if (annotation.first < LEAST_ADDRESS) {

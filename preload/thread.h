@@ -71,6 +71,7 @@ struct vs_thread_state {
 	int saved_errno;        /* of the program, while is_inside */
 	int *error_number;      /* where its errno is: asking libc costs a call */
 	const void *inside;     /* a frame of the recorder's, while is_inside */
+	const void *annotation; /* TensorFlow's of this thread (tensorflow_op.c), or NULL */
 	bool is_short;          /* a definition could not be kept: nor can the event */
 	bool takes_free_stacks; /* as settings.h says */
 	uint32_t spare_stack;   /* a stack's number whose definition did not fit into the log */
