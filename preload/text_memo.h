@@ -2,6 +2,7 @@
 #define VS_TEXT_MEMO_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -32,12 +33,41 @@ static inline struct vs_text_memo_entry *vs_text_memo_place(struct vs_text_memo 
 			      (64 - VS_TEXT_MEMO_BITS)];
 }
 
+static inline uint64_t vs_text_memo_load(const char *text, size_t size)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, text, size);
+	return word;
+}
+
+/* By words, the last one with some of those before it: a call of memcmp is farther away. */
+static inline bool vs_text_memo_is_same(const char *a, const char *b, size_t size)
+{
+	size_t i = 0;
+
+	if (size >= 8) {
+		for (; i + 8 < size; i += 8)
+			if (vs_text_memo_load(a + i, 8) != vs_text_memo_load(b + i, 8))
+				return false;
+		return vs_text_memo_load(a + size - 8, 8) == vs_text_memo_load(b + size - 8, 8);
+	}
+	if (size >= 4)
+		return vs_text_memo_load(a, 4) == vs_text_memo_load(b, 4) &&
+		       vs_text_memo_load(a + size - 4, 4) == vs_text_memo_load(b + size - 4, 4);
+	for (; i < size; i++)
+		if (a[i] != b[i])
+			return false;
+	return true;
+}
+
 /* The number that was added for a text of these bytes, or 0. */
 static inline uint32_t vs_text_memo_find(struct vs_text_memo *memo, const char *text, size_t size)
 {
 	const struct vs_text_memo_entry *entry = vs_text_memo_place(memo, text);
 
-	return entry->size == size && memcmp(entry->text, text, size) == 0 ? entry->number : 0;
+	return entry->size == size && vs_text_memo_is_same(entry->text, text, size) ? entry->number
+										    : 0;
 }
 
 static inline void vs_text_memo_add(struct vs_text_memo *memo, const char *text, size_t size,

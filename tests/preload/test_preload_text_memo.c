@@ -44,6 +44,22 @@ static void test_another_text_at_the_same_address_is_not_it(void **state)
 	assert_int_equal(vs_text_memo_find(&memo, text, 4), 0);
 }
 
+static void test_one_other_byte_makes_it_another_text(void **state)
+{
+	char text[VS_TEXT_MEMO_MAX];
+
+	(void)state;
+	for (unsigned size = 1; size <= VS_TEXT_MEMO_MAX; size++) {
+		memset(text, 'x', sizeof(text));
+		vs_text_memo_add(&memo, text, size, 42);
+		for (unsigned i = 0; i < VS_TEXT_MEMO_MAX; i++) {
+			text[i] = 'y';
+			assert_int_equal(vs_text_memo_find(&memo, text, size), i < size ? 0 : 42);
+			text[i] = 'x';
+		}
+	}
+}
+
 static void test_a_long_text_is_not_kept(void **state)
 {
 	char text[VS_TEXT_MEMO_MAX + 1];
@@ -61,6 +77,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_what_was_added_is_found, begin),
 		cmocka_unit_test_setup(test_another_text_at_the_same_address_is_not_it, begin),
+		cmocka_unit_test_setup(test_one_other_byte_makes_it_another_text, begin),
 		cmocka_unit_test_setup(test_a_long_text_is_not_kept, begin),
 	};
 
