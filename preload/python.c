@@ -290,6 +290,13 @@ static inline uint64_t rotate(uint64_t value, unsigned bits)
 	return value << bits | value >> (64 - bits);
 }
 
+/* How far a frame is, as it says it: enough to tell one from another. */
+VS_UNWIND_UNWATCHED static inline uint64_t get_position(const struct vs_python_layout *layout,
+							uintptr_t frame)
+{
+	return vs_python_load(frame, layout->frame_position) & layout->position_mask;
+}
+
 VS_HOT VS_UNWIND_UNWATCHED bool vs_python_get_place(struct vs_python_place *place)
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
@@ -298,37 +305,44 @@ VS_HOT VS_UNWIND_UNWATCHED bool vs_python_get_place(struct vs_python_place *plac
 	if (!place->frame)
 		return false;
 	place->code = vs_python_load(place->frame, layout->frame_code) & layout->frame_code_mask;
-	place->position = layout->position == VS_PYTHON_POINTER
-				  ? vs_python_load(place->frame, layout->frame_position)
-				  : vs_python_load32(place->frame, layout->frame_position);
+	place->position = get_position(layout, place->frame);
 	return true;
 }
 
-/* is_careful: says in *is_passing whether some of the code is, and tells that apart, too. */
+/* How a frame's code is told from others. */
+enum telling {
+	BY_SAMPLES,  /* by samples of its lines: up to 3.11, where each frame stands for code */
+	BY_VERSIONS, /* by its number, if it has one */
+	CAREFULLY,   /* also code that is passing */
+};
+
+/* how is known when it is compiled: between two calls the cache has lost what is not needed, too.
+ * CAREFULLY: says in *is_passing whether some of the code is. */
 VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) struct vs_unwind_path recall(
-	const struct vs_python_place *place, bool is_careful, bool *is_passing)
+	uintptr_t frame, enum telling how, bool *is_passing)
 {
 	const struct vs_python_layout *layout = &vs_python.layout;
-	uintptr_t frame = place->frame;
 	uint64_t a = 0, b = 0;
 
 	for (uint32_t nr = 0; frame; frame = vs_python_load(frame, layout->frame_previous)) {
 		uintptr_t code;
 		uint64_t what, where;
 
-		if (vs_python_is_shim(layout, frame)) {
+		if (how != BY_SAMPLES && vs_python_is_shim(layout, frame)) {
 			b += MIX_2;
 			continue;
 		}
 		if (nr++ == VS_PYTHON_MAX_FRAMES)
 			break;
 		code = vs_python_load(frame, layout->frame_code) & layout->frame_code_mask;
-		where = code ^ (uint64_t)get_instruction(layout, frame, code) << 32;
-		if (is_careful) {
+		where = code ^ get_position(layout, frame) << 32;
+		if (how == CAREFULLY) {
 			*is_passing |= vs_python_is_passing_code(layout, code);
 			what = vs_python_get_fingerprint(layout, code);
-		} else {
+		} else if (how == BY_VERSIONS) {
 			what = vs_python_get_lasting_fingerprint(layout, code);
+		} else {
+			what = vs_python_get_sampled_fingerprint(layout, code);
 		}
 		a = (rotate(a, 29) ^ where) * MIX_1;
 		b = (rotate(b, 23) ^ what ^ where >> 3) * MIX_2;
@@ -337,41 +351,24 @@ VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) struct vs_unwin
 	return (struct vs_unwind_path){.a = a ^ b >> 32, .b = b + (frame != 0)};
 }
 
-/*
- * Has the cache fetch the samples of the innermost frames' line tables (python_object.h), all at
- * once: a program may do so much between two events that it has none of them any more, and to wait
- * for one frame after the other takes longer than the rest. always_inline: the compiler takes a
- * function that only fetches for one that does nothing.
- */
-#define NR_FETCHED 16
-VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) void fetch_samples(
-	const struct vs_python_layout *layout, uintptr_t frame)
+VS_UNWIND_UNWATCHED static __attribute__((noinline)) struct vs_unwind_path recall_by_versions(
+	uintptr_t frame)
 {
-	for (uint32_t i = 0; frame && i < NR_FETCHED; i++) {
-		uintptr_t code = vs_python_load(frame, layout->frame_code);
-		uintptr_t lines = vs_python_load(code, layout->code_lines);
-		uint64_t size = vs_python_load(lines, layout->bytes_size);
-
-		__builtin_prefetch((const void *)(lines + layout->bytes_data + size - 8));
-		__builtin_prefetch((const void *)(lines + layout->bytes_data + (size >> 1)));
-		frame = vs_python_load(frame, layout->frame_previous);
-	}
+	return recall(frame, BY_VERSIONS, NULL);
 }
 
 VS_HOT VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall(
 	const struct vs_python_place *place)
 {
-	/* Where code has numbers, its lines do not matter. */
-	if (!vs_python.layout.code_version)
-		fetch_samples(&vs_python.layout, place->frame);
-	return recall(place, false, NULL);
+	return vs_python.layout.code_version ? recall_by_versions(place->frame)
+					     : recall(place->frame, BY_SAMPLES, NULL);
 }
 
 VS_UNWIND_UNWATCHED struct vs_unwind_path vs_python_recall_carefully(
 	const struct vs_python_place *place, bool *is_passing)
 {
 	*is_passing = false;
-	return recall(place, true, is_passing);
+	return recall(place->frame, CAREFULLY, is_passing);
 }
 
 /*

@@ -194,6 +194,7 @@ enum vs_python_verdict vs_python_layout_get(struct vs_python_layout *layout, uin
 			verdict = VS_PYTHON_KNOWN;
 		}
 	}
+	layout->position_mask = layout->position == VS_PYTHON_POINTER ? ~UINT64_C(0) : UINT32_MAX;
 	/* 3.14 keeps a mark in the pointer. */
 	layout->frame_code_mask = version >= 0x030e ? ~UINT64_C(3) : ~UINT64_C(0);
 	return verdict;

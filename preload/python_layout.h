@@ -34,6 +34,7 @@ struct vs_python_layout {
 	uint64_t frame_code_mask; /* of the pointer to the code */
 	uint16_t frame_position;
 	enum vs_python_position position;
+	uint64_t position_mask; /* of a word that begins there */
 	uint16_t frame_entry;
 	enum vs_python_entry entry;
 	uint8_t shim_owner; /* the lowest one of frames that stand for no code */

@@ -104,6 +104,16 @@ VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_print(
 	return (file ^ name << 20) * UINT64_C(0x9fb21c651e98df25) ^ line << 32;
 }
 
+/* By its lines. */
+VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_sampled_fingerprint(
+	const struct vs_python_layout *layout, uintptr_t code)
+{
+	uintptr_t lines = vs_python_load(code, layout->code_lines);
+
+	return (vs_python_get_print(layout, code) ^ lines << 16) +
+	       vs_python_sample_lines(layout, lines);
+}
+
 /*
  * What a code object is, in a number. One may be freed, and another one may then lie at its
  * address: since 3.12 each has a number of its own. Before, the line table is looked at, by its
@@ -114,13 +124,9 @@ VS_UNWIND_UNWATCHED static inline uint64_t vs_python_get_lasting_fingerprint(
 	const struct vs_python_layout *layout, uintptr_t code)
 {
 	uint32_t version = layout->code_version ? vs_python_load32(code, layout->code_version) : 0;
-	uint64_t print = vs_python_get_print(layout, code);
-	uintptr_t lines;
 
-	if (version)
-		return print ^ version * UINT64_C(0x9e3779b97f4a7c15);
-	lines = vs_python_load(code, layout->code_lines);
-	return (print ^ lines << 16) + vs_python_sample_lines(layout, lines);
+	return version ? vs_python_get_print(layout, code) ^ version * UINT64_C(0x9e3779b97f4a7c15)
+		       : vs_python_get_sampled_fingerprint(layout, code);
 }
 
 /* Whether the code may be known by a number of its own, or has to be read as a whole. */
