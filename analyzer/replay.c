@@ -21,9 +21,12 @@ int vs_replay_create(struct vs_replay **out)
 		return -VS_ERR_NO_MEMORY;
 	replay->gaps = calloc(VS_REPLAY_GAPS, sizeof(replay->gaps[0]));
 	replay->vacant = malloc(VS_REPLAY_VACANT_MAX * sizeof(replay->vacant[0]));
-	err = replay->gaps && replay->vacant ? vs_definitions_init(&replay->definitions)
-					     : -VS_ERR_NO_MEMORY;
+	replay->born = calloc(VS_REPLAY_BORN, sizeof(replay->born[0]));
+	err = replay->gaps && replay->vacant && replay->born
+		      ? vs_definitions_init(&replay->definitions)
+		      : -VS_ERR_NO_MEMORY;
 	if (err) {
+		free(replay->born);
 		free(replay->vacant);
 		free(replay->gaps);
 		free(replay);

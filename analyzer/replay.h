@@ -289,6 +289,9 @@ struct vs_replay_gap {
 typedef int (*vs_replay_lane)(struct vs_replay *replay, const struct vs_record *records,
 			      uint32_t first, uint32_t nr);
 
+/* As many as a block can have allocations, and one more. */
+#define VS_REPLAY_BORN (UINT16_MAX + 1u)
+
 /* So far ahead it is known what a free is about. */
 #define VS_REPLAY_AHEAD 16 /* a power of two */
 
@@ -336,8 +339,10 @@ struct vs_replay {
 	vs_replay_lane lane; /* who takes plain records, for those who have many at a time */
 	void *lane_context;
 	struct vs_item *hints[VS_REPLAY_AHEAD]; /* of the lane: what the next frees are about */
-	struct vs_replay_thread *last_thread;   /* of the latest event, or NULL */
-	struct vs_id_map threads;               /* struct vs_replay_thread */
+	struct vs_item **born; /* VS_REPLAY_BORN of them, by vs_record.birth: of the lane. They may
+				* have gone, and be something else by now. */
+	struct vs_replay_thread *last_thread; /* of the latest event, or NULL */
+	struct vs_id_map threads;             /* struct vs_replay_thread */
 	uint64_t last_id;
 	uint64_t last_reservation_id;
 

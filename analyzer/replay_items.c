@@ -103,6 +103,7 @@ void vs_replay_items_fini(struct vs_replay *replay)
 		free(replay->slabs[i]);
 	free(replay->slabs);
 	free(replay->vacant);
+	free(replay->born);
 	free(replay->gaps);
 	vs_id_map_fini(&replay->arrays);
 	vs_id_map_fini(&replay->handles);

@@ -226,6 +226,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_add_block(
 	item->pool = pool;
 	item->parent = parent;
 	vs_range_tree_insert_before(&parent->blocks, &item->range, next);
+	replay->born[record->birth] = item;
 	vs_replay_plain_count_block(item, 1);
 	return err ? err : told->block(replay, item, record, true);
 }
@@ -305,6 +306,7 @@ static inline __attribute__((always_inline)) int vs_replay_plain_add_segment(
 		account->api = alloc->api;
 	if (!is_there)
 		vs_range_tree_insert_before(&replay->regions, &item->range, next);
+	replay->born[record->birth] = item;
 	item->device->segment_bytes += item->size;
 	vs_replay_plain_charge(item, 1);
 	return err ? err : told->block(replay, item, record, true);
@@ -454,9 +456,21 @@ static inline __attribute__((always_inline)) int vs_replay_plain_take(
 /* Below so many blocks all of it is near anyway. For tests to set. */
 extern size_t vs_replay_plain_many;
 
-static inline void vs_replay_plain_expect_far(const struct vs_replay *replay,
-					      const struct vs_record *record)
+static inline bool vs_replay_plain_is_of_pool(const struct vs_record *record)
 {
+	return record->type == VS_RECORD_BLOCK_ALLOC || record->type == VS_RECORD_BLOCK_FREE;
+}
+
+static inline void vs_replay_plain_expect_far(const struct vs_replay *replay,
+					      const struct vs_record *record, bool is_lazy)
+{
+	/* Where it is told what it is about, nobody looks at a table; unless it is put there. */
+	if (record->before && is_lazy && !vs_replay_plain_is_of_pool(record)) {
+		__builtin_prefetch(&replay->born[record->before]);
+		if (record->type == VS_RECORD_ALLOC)
+			vs_replay_fetch_account(replay, record->alloc.stack);
+		return;
+	}
 	switch (record->type) {
 	case VS_RECORD_BLOCK_ALLOC:
 		vs_replay_fetch_account(replay, record->block_alloc.stack);
@@ -481,10 +495,13 @@ static inline void vs_replay_plain_expect_far(const struct vs_replay *replay,
 }
 
 /* What a free will be about, with all lines that it takes up. */
-static inline struct vs_item *vs_replay_plain_fetch_item(const struct vs_id_map *map,
+static inline struct vs_item *vs_replay_plain_fetch_item(const struct vs_replay *replay,
+							 const struct vs_record *record,
+							 const struct vs_id_map *map,
 							 uint64_t address)
 {
-	struct vs_item *item = vs_id_map_get(map, address);
+	struct vs_item *item =
+		record->before ? replay->born[record->before] : vs_id_map_get(map, address);
 
 	if (item) {
 		__builtin_prefetch(item);
@@ -508,12 +525,14 @@ static inline struct vs_item *vs_replay_plain_fetch_birth(const struct vs_replay
 
 /* The same for memory of the driver: what is vacant there, if it is. */
 static inline struct vs_item *vs_replay_plain_fetch_segment(const struct vs_replay *replay,
-							    const struct vs_alloc *alloc)
+							    const struct vs_record *record)
 {
+	const struct vs_alloc *alloc = &record->alloc;
+
 	if (!replay->nr_vacant)
 		return vs_replay_plain_fetch_birth(replay, alloc->stack, alloc->address);
 	__builtin_prefetch(vs_replay_get_noted(replay, alloc->stack));
-	return vs_replay_plain_fetch_item(&replay->regions_at, alloc->address);
+	return vs_replay_plain_fetch_item(replay, record, &replay->regions_at, alloc->address);
 }
 
 static inline struct vs_item *vs_replay_plain_expect_near(const struct vs_replay *replay,
@@ -521,14 +540,16 @@ static inline struct vs_item *vs_replay_plain_expect_near(const struct vs_replay
 {
 	switch (record->type) {
 	case VS_RECORD_BLOCK_FREE:
-		return vs_replay_plain_fetch_item(&replay->blocks_at, record->block_free.address);
+		return vs_replay_plain_fetch_item(replay, record, &replay->blocks_at,
+						  record->block_free.address);
 	case VS_RECORD_FREE:
-		return vs_replay_plain_fetch_item(&replay->regions_at, record->free.address);
+		return vs_replay_plain_fetch_item(replay, record, &replay->regions_at,
+						  record->free.address);
 	case VS_RECORD_BLOCK_ALLOC:
 		return vs_replay_plain_fetch_birth(replay, record->block_alloc.stack,
 						   record->block_alloc.address);
 	case VS_RECORD_ALLOC:
-		return vs_replay_plain_fetch_segment(replay, &record->alloc);
+		return vs_replay_plain_fetch_segment(replay, record);
 	default:
 		return NULL;
 	}
@@ -541,7 +562,7 @@ static inline void vs_replay_plain_expect(struct vs_replay *replay, const struct
 	const struct vs_item *hint;
 
 	if (i + VS_REPLAY_PLAIN_FAR < nr)
-		vs_replay_plain_expect_far(replay, &records[i + VS_REPLAY_PLAIN_FAR]);
+		vs_replay_plain_expect_far(replay, &records[i + VS_REPLAY_PLAIN_FAR], is_lazy);
 	replay->hints[i % VS_REPLAY_AHEAD] =
 		i + VS_REPLAY_PLAIN_NEAR < nr
 			? vs_replay_plain_expect_near(replay, &records[i + VS_REPLAY_PLAIN_NEAR])
@@ -580,6 +601,11 @@ static inline __attribute__((always_inline)) int vs_replay_plain_run(
 			hint = replay->hints[i % VS_REPLAY_AHEAD];
 			vs_replay_plain_expect(replay, records, i, nr, told->is_lazy);
 		}
+		/* By now it is there, even if it was born a moment ago. */
+		if (records[i].before)
+			hint = replay->born[records[i].before];
+		else if (!is_many)
+			hint = NULL;
 		/* Who adopts it has to be looked for first. */
 		if (is_guessing && records[i].type == VS_RECORD_ALLOC)
 			break;

@@ -78,6 +78,11 @@ static uint64_t get_number(struct vs_columns_reader *reader, struct planes *plan
 
 /* ---- Events: false after an error --------------------------------------------------------- */
 
+/* Those of struct vs_record: links of columns_predict.h, for which NONE is 0. */
+struct kin {
+	uint16_t birth, before;
+};
+
 /* Returns the byte of the site, which stands behind that of the thread. */
 static inline uint32_t get_thread(struct vs_columns_reader *reader, struct vs_columns_now *now)
 {
@@ -253,7 +258,7 @@ static inline uint64_t get_address(struct vs_columns_reader *reader,
 }
 
 static inline bool get_alloc(struct vs_columns_reader *reader, const struct vs_columns_now *now,
-			     struct vs_columns_values *values)
+			     struct vs_columns_values *values, struct kin *kin)
 {
 	struct vs_columns_predict *predict = &reader->predict;
 	uint32_t size, reused;
@@ -266,12 +271,13 @@ static inline bool get_alloc(struct vs_columns_reader *reader, const struct vs_c
 	values->address = get_address(reader, now, size, &reused);
 	if (reader->error)
 		return false;
+	*kin = (struct kin){(uint16_t)(predict->nr_allocs + 1), (uint16_t)(reused + 1)};
 	vs_columns_predict_take_alloc(predict, now, size, values->address, reused);
 	return true;
 }
 
 static inline bool get_free(struct vs_columns_reader *reader, const struct vs_columns_now *now,
-			    struct vs_columns_values *values)
+			    struct vs_columns_values *values, struct kin *kin)
 {
 	struct vs_columns_predict *predict = &reader->predict;
 	uint32_t code = get_byte(reader, VS_COLUMN_FREE);
@@ -295,6 +301,7 @@ static inline bool get_free(struct vs_columns_reader *reader, const struct vs_co
 		return false;
 	}
 	values->address = predict->allocs[alloc].address;
+	kin->before = (uint16_t)(alloc + 1);
 	vs_columns_predict_take_free(predict, now, alloc);
 	return true;
 }
@@ -316,15 +323,15 @@ static bool get_row(struct vs_columns_reader *reader, const struct vs_columns_si
 }
 
 static inline bool get_values(struct vs_columns_reader *reader, const struct vs_columns_now *now,
-			      struct vs_columns_values *values)
+			      struct vs_columns_values *values, struct kin *kin)
 {
 	switch (now->site->class) {
 	case VS_SITE_ALLOC:
 	case VS_SITE_BLOCK_ALLOC:
-		return get_alloc(reader, now, values);
+		return get_alloc(reader, now, values, kin);
 	case VS_SITE_FREE:
 	case VS_SITE_BLOCK_FREE:
-		return get_free(reader, now, values);
+		return get_free(reader, now, values, kin);
 	default:
 		return true;
 	}
@@ -358,6 +365,7 @@ static int check_end(struct vs_columns_reader *reader)
 static inline bool get_event(struct vs_columns_reader *reader, struct vs_record *event)
 {
 	struct vs_columns_values values;
+	struct kin kin = {0};
 	struct vs_columns_now now;
 	uint32_t code = get_thread(reader, &now);
 
@@ -365,12 +373,14 @@ static inline bool get_event(struct vs_columns_reader *reader, struct vs_record 
 		return false;
 	get_time(reader, &now);
 	values.address = values.size = 0;
-	if (reader->error || !get_values(reader, &now, &values) ||
+	if (reader->error || !get_values(reader, &now, &values, &kin) ||
 	    (now.site->nr_rows && !get_row(reader, now.site, &values)))
 		return false;
 	event->type = now.site->type;
 	event->time_ns = reader->time * reader->time_unit_ns;
 	event->thread = now.thread->id;
+	event->birth = kin.birth;
+	event->before = kin.before;
 	if (!vs_columns_fields_set(event, now.site->fields, values.rows, values.address,
 				   values.size))
 		clear_fields(event);

@@ -378,6 +378,14 @@ struct vs_record {
 	enum vs_record_type type;
 	uint64_t time_ns; /* since the start of the trace; definitions: 0 */
 	uint32_t thread;  /* number of the thread; definitions: 0 */
+
+	/*
+	 * Of events that were read from a block, for those who do not want to look for what they
+	 * have seen before: allocations of the block count from 1; which one is it, and which one
+	 * does it free, or had its address. 0: not known. Others may have anything.
+	 */
+	uint16_t birth;
+	uint16_t before;
 	union {
 		struct vs_name name;
 		struct vs_module module;

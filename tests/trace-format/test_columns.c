@@ -81,6 +81,54 @@ static void test_a_program_comes_back(void **state)
 	free(events);
 }
 
+/* The next event says which allocation of the block it is, and which one it is about. Returns
+ * whether it says the latter. */
+static bool check_kin(const struct vs_record *event, uint64_t *addresses, uint32_t *nr_births)
+{
+	bool is_birth = event->type == VS_RECORD_ALLOC || event->type == VS_RECORD_BLOCK_ALLOC;
+	uint64_t address = event->type == VS_RECORD_ALLOC         ? event->alloc.address
+			   : event->type == VS_RECORD_FREE        ? event->free.address
+			   : event->type == VS_RECORD_BLOCK_ALLOC ? event->block_alloc.address
+			   : event->type == VS_RECORD_BLOCK_FREE  ? event->block_free.address
+								  : 0;
+
+	assert_int_equal(event->birth, is_birth ? (uint16_t)(*nr_births + 1) : 0);
+	if (event->before) {
+		assert_true(event->before <= *nr_births);
+		assert_int_equal(addresses[event->before], address);
+	}
+	if (is_birth)
+		addresses[++*nr_births] = address;
+	return event->before;
+}
+
+static void test_events_say_which_allocation_they_are_about(void **state)
+{
+	struct vs_record *events = vs_columns_tester_make_events(), event;
+	struct vs_columns_tester_program program = {.random = 5, .time_ns = 1000000};
+	uint64_t *addresses = calloc(VS_COLUMNS_MAX + 1, sizeof(*addresses));
+	uint32_t nr_births = 0, nr_known = 0;
+	struct vs_columns_tester tester;
+
+	(void)state;
+	assert_non_null(addresses);
+	vs_columns_tester_init(&tester, VS_COLUMNS_TESTER_UNIT);
+	for (uint32_t i = 0; i < VS_COLUMNS_MAX; i++)
+		vs_columns_tester_run(&program, &events[i]);
+	vs_columns_tester_encode(&tester, events, VS_COLUMNS_MAX);
+	assert_int_equal(
+		vs_columns_reader_begin(tester.reader, tester.bytes, tester.size, VS_COLUMNS_MAX),
+		0);
+	for (uint32_t i = 0; i < VS_COLUMNS_MAX; i++) {
+		assert_int_equal(vs_columns_reader_next(tester.reader, &event), 1);
+		nr_known += check_kin(&event, addresses, &nr_births);
+	}
+	assert_true(nr_births > VS_COLUMNS_MAX / 4 && nr_known > VS_COLUMNS_MAX / 4);
+	vs_columns_tester_fini(&tester);
+	free(addresses);
+	free(events);
+}
+
 /* ---- Limits ------------------------------------------------------------------------------- */
 
 /* Thousands of sites in no order, of three threads: the encoder looks ahead if it is told several.
@@ -548,6 +596,7 @@ int main(void)
 		cmocka_unit_test(test_every_type_comes_back_as_it_was),
 		cmocka_unit_test(test_events_of_any_order_come_back),
 		cmocka_unit_test(test_a_program_comes_back),
+		cmocka_unit_test(test_events_say_which_allocation_they_are_about),
 		cmocka_unit_test(test_events_added_together_make_the_same_bytes),
 		cmocka_unit_test(test_full_block_is_full),
 		cmocka_unit_test(test_block_of_nothing_but_new_things_comes_back),
