@@ -84,7 +84,7 @@ bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *recor
 
 static int init_sequence(struct vs_steps_sequence *sequence)
 {
-	sequence->keys = calloc(VS_STEPS_RING + VS_STEPS_GROUP, sizeof(*sequence->keys));
+	sequence->keys = malloc((VS_STEPS_RING + VS_STEPS_GROUP) * sizeof(*sequence->keys));
 	sequence->votes = calloc(VS_STEPS_RING, sizeof(*sequence->votes));
 	sequence->latest = calloc(NR_LATEST, sizeof(*sequence->latest));
 #ifdef __x86_64__
@@ -237,7 +237,6 @@ static void clear_sequence(struct vs_steps_sequence *sequence)
 					  .latest = sequence->latest,
 					  .is_wide = sequence->is_wide};
 
-	memset(clear.keys, 0, (VS_STEPS_RING + VS_STEPS_GROUP) * sizeof(*clear.keys));
 	memset(clear.votes, 0, VS_STEPS_RING * sizeof(*clear.votes));
 	memset(clear.latest, 0, NR_LATEST * sizeof(*clear.latest));
 	*sequence = clear;
@@ -403,10 +402,12 @@ int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks)
 	finder->observer.changes = VS_WANTS(VS_CHANGE_DISCHARGED);
 	finder->observer.on_block = on_block;
 	finder->has_blocks = has_blocks;
-	finder->live = calloc(VS_STEPS_RING, sizeof(*finder->live));
-	finder->sorted = calloc(VS_STEPS_RING / 2, sizeof(*finder->sorted));
-	finder->freed = calloc(VS_STEPS_RING, sizeof(*finder->freed));
-	finder->requests = calloc(VS_STEPS_QUEUE, sizeof(*finder->requests));
+	/* None is read before it is written: most traces do not fill them, and to clear them would
+	 * have the system find memory for all. */
+	finder->live = malloc(VS_STEPS_RING * sizeof(*finder->live));
+	finder->sorted = malloc(VS_STEPS_RING / 2 * sizeof(*finder->sorted));
+	finder->freed = malloc(VS_STEPS_RING * sizeof(*finder->freed));
+	finder->requests = malloc(VS_STEPS_QUEUE * sizeof(*finder->requests));
 	err = finder->live && finder->freed && finder->sorted && finder->requests
 		      ? init_sequence(&finder->sized)
 		      : -VS_ERR_NO_MEMORY;

@@ -15,8 +15,8 @@
  */
 #define VS_STEPS_RING  (1u << 17) /* the longest step is a quarter of it */
 #define VS_STEPS_LAGS  32
-#define VS_STEPS_GROUP 64 /* requests that are compared in one go; a part of the ring */
-#define VS_STEPS_LEAST 4  /* fewer repetitions prove nothing */
+#define VS_STEPS_GROUP 256 /* requests that are compared in one go; a part of the ring */
+#define VS_STEPS_LEAST 4   /* fewer repetitions prove nothing */
 
 /* One way to look at requests. */
 struct vs_steps_sequence {
