@@ -20,7 +20,7 @@ struct vs_batch {
 	int status;                   /* >0: more follow; 0: the end; <0: an error behind them */
 	struct vs_reader_block block; /* of the file, that all of them came from; else 0 */
 	size_t text_size;
-	uint8_t text[64 << 10]; /* what records point to */
+	uint8_t text[24 << 10]; /* what records point to */
 };
 
 struct vs_read_ahead;
