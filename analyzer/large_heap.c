@@ -9,7 +9,7 @@
 
 #define LARGE_PAGE ((size_t)2 << 20)
 #define PIECE_SIZE ((size_t)32 << 20) /* the most that malloc takes as a threshold */
-#define NR_PIECES  2
+#define NR_PIECES  4                  /* what is not used costs nothing */
 
 void vs_large_heap_prepare(void)
 {
