@@ -306,7 +306,8 @@ struct vs_replay {
 	size_t nr_pools;
 	size_t nr_dividing_pools; /* that are not the driver's */
 	size_t pools_capacity;
-	struct vs_id_map accounts_by_key;
+	struct vs_id_map accounts_by_key; /* only the first nr_keyed of them: */
+	size_t nr_keyed;
 	struct vs_account **accounts;
 	size_t nr_accounts;
 	size_t accounts_capacity;

@@ -190,7 +190,7 @@ int vs_replay_items_reserve_accounts(struct vs_replay *replay, size_t nr)
 	if (!replay->account_slab)
 		return -VS_ERR_NO_MEMORY;
 	replay->nr_slab_accounts = nr;
-	return vs_id_map_reserve(&replay->accounts_by_key, nr);
+	return 0;
 }
 
 static struct vs_account *make_account(struct vs_replay *replay)
@@ -200,14 +200,8 @@ static struct vs_account *make_account(struct vs_replay *replay)
 	return calloc(1, sizeof(struct vs_account));
 }
 
-static void free_account(struct vs_replay *replay, struct vs_account *account)
-{
-	if (replay->nr_accounts >= replay->nr_slab_accounts)
-		free(account);
-}
-
 int vs_replay_items_add_account(struct vs_replay *replay, struct vs_replay_device *device,
-				enum vs_domain domain, const struct vs_site *site, bool is_last,
+				enum vs_domain domain, const struct vs_site *site,
 				struct vs_account **out)
 {
 	struct vs_account *account;
@@ -218,15 +212,6 @@ int vs_replay_items_add_account(struct vs_replay *replay, struct vs_replay_devic
 	account = make_account(replay);
 	if (!account)
 		return -VS_ERR_NO_MEMORY;
-	if (!is_last)
-		err = vs_id_map_put(
-			&replay->accounts_by_key,
-			vs_replay_items_get_account_key(site->index, device->index, domain),
-			account);
-	if (err) {
-		free_account(replay, account);
-		return err;
-	}
 	account->index = (uint32_t)replay->nr_accounts;
 	account->site = site;
 	account->device = device;
@@ -236,16 +221,35 @@ int vs_replay_items_add_account(struct vs_replay *replay, struct vs_replay_devic
 	return 0;
 }
 
+int vs_replay_items_key_accounts(struct vs_replay *replay)
+{
+	int err =
+		vs_id_map_reserve(&replay->accounts_by_key, replay->nr_accounts - replay->nr_keyed);
+
+	for (; replay->nr_keyed < replay->nr_accounts && !err; replay->nr_keyed++) {
+		struct vs_account *account = replay->accounts[replay->nr_keyed];
+		uint64_t key = vs_replay_items_get_account_key(
+			account->site->index, account->device->index, account->domain);
+
+		err = vs_id_map_put(&replay->accounts_by_key, key, account);
+	}
+	return err;
+}
+
 int vs_replay_items_get_account(struct vs_replay *replay, struct vs_replay_device *device,
 				enum vs_domain domain, const struct vs_site *site,
 				struct vs_account **account)
 {
+	int err = vs_replay_items_key_accounts(replay);
+
+	if (err)
+		return err;
 	*account =
 		vs_id_map_get(&replay->accounts_by_key,
 			      vs_replay_items_get_account_key(site->index, device->index, domain));
 	if (*account)
 		return 0;
-	return vs_replay_items_add_account(replay, device, domain, site, false, account);
+	return vs_replay_items_add_account(replay, device, domain, site, account);
 }
 
 static int tell(struct vs_replay *replay, const struct vs_change *change)

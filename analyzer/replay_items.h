@@ -21,11 +21,14 @@ VS_MUST_CHECK int vs_replay_items_get_account(struct vs_replay *replay,
 /* The first so many accounts are going to be made, soon. -VS_ERR_NO_MEMORY. */
 VS_MUST_CHECK int vs_replay_items_reserve_accounts(struct vs_replay *replay, size_t nr);
 
-/* Makes one that is sure to be new; in a replay that does not go on (is_last), only in the list. */
+/* Makes one that is sure to be new. */
 VS_MUST_CHECK int vs_replay_items_add_account(struct vs_replay *replay,
 					      struct vs_replay_device *device,
 					      enum vs_domain domain, const struct vs_site *site,
-					      bool is_last, struct vs_account **account);
+					      struct vs_account **account);
+
+/* Makes sure that all are found by what they are of: when somebody looks for one. */
+VS_MUST_CHECK int vs_replay_items_key_accounts(struct vs_replay *replay);
 
 /* Where one is found. */
 static inline uint64_t vs_replay_items_get_account_key(uint32_t site, uint32_t device,

@@ -12,8 +12,6 @@
 #include "snapshot_layout.h"
 
 /* The sums of a device or a pool, which must come out again when all that lives has been born. */
-#define AHEAD 12 /* accounts before its turn, where an account belongs is fetched */
-
 #define NR_DEVICE_SUMS 5
 #define NR_POOL_SUMS   3
 
@@ -258,13 +256,28 @@ static int get_pools(struct taker *taker)
 	return err;
 }
 
-/* Has the processor fetch where it will be put. */
-static void fetch_account(const struct vs_replay *replay, const struct vs_snapshot_account *said)
+/*
+ * None may be there twice. Where each has a site of its own, that is seen at once, and the site
+ * will find it (vs_replay.noted): a table of all takes long to make, and the replay may never ask
+ * it.
+ */
+static int note_accounts(struct taker *taker)
 {
-	vs_id_map_fetch(
-		&replay->accounts_by_key,
-		vs_replay_items_get_account_key(said->site, said->place / VS_NR_DOMAINS,
-						(enum vs_domain)(said->place % VS_NR_DOMAINS)));
+	struct vs_replay *replay = taker->replay;
+	bool is_shared = false;
+	size_t i;
+	int err = VS_GROW(replay->noted, replay->noted_capacity, replay->definitions.nr_sites + 1);
+
+	for (i = 0; i < replay->nr_accounts && !err; i++) {
+		struct vs_account **noted = &replay->noted[replay->accounts[i]->site->index];
+
+		is_shared |= *noted != NULL;
+		*noted = replay->accounts[i];
+	}
+	if (err || !is_shared)
+		return err;
+	err = vs_replay_items_key_accounts(replay);
+	return !err && replay->accounts_by_key.nr_used != replay->nr_accounts ? fail(taker) : err;
 }
 
 static int get_accounts(struct taker *taker)
@@ -278,22 +291,18 @@ static int get_accounts(struct taker *taker)
 	for (i = 0; i < chain->nr_accounts && !err; i++) {
 		const struct vs_snapshot_account *said = &chain->accounts[i];
 
-		if (i + AHEAD < chain->nr_accounts)
-			fetch_account(replay, &chain->accounts[i + AHEAD]);
 		if (said->site >= replay->definitions.nr_sites ||
 		    said->place >= replay->nr_devices * VS_NR_DOMAINS)
 			return fail(taker);
-		err = vs_replay_items_add_account(
-			replay, find_device(replay, said->place / VS_NR_DOMAINS),
-			(enum vs_domain)(said->place % VS_NR_DOMAINS),
-			replay->definitions.sites[said->site], !taker->is_alive, &account);
+		err = vs_replay_items_add_account(replay,
+						  find_device(replay, said->place / VS_NR_DOMAINS),
+						  (enum vs_domain)(said->place % VS_NR_DOMAINS),
+						  replay->definitions.sites[said->site], &account);
 		if (!err)
 			account->api = said->api;
 	}
-	/* None is there twice. */
-	if (!err && taker->is_alive && replay->accounts_by_key.nr_used != chain->nr_accounts)
-		return fail(taker);
-	return err;
+	/* Of sums nobody goes on. */
+	return err || !taker->is_alive ? err : note_accounts(taker);
 }
 
 static int get_account_sums(struct taker *taker)

@@ -14,7 +14,7 @@
 #define SIZE_OF(name, bytes)                                                \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct name) == bytes, \
 		       "struct " #name " has changed: what is in snapshots?")
-SIZE_OF(vs_replay, 11264);
+SIZE_OF(vs_replay, 11272);
 SIZE_OF(vs_replay_counters, 64);
 SIZE_OF(vs_replay_device, 416);
 SIZE_OF(vs_memory_sample, 304);
