@@ -82,12 +82,12 @@ static double put_swatch(const struct vs_draw *draw, double x, double y, struct 
 {
 	double size = 11 * draw->unit;
 
-	cairo_rectangle(draw->cr, x, y - size / 2, size, size);
+	vs_draw_cairo.rectangle(draw->cr, x, y - size / 2, size, size);
 	vs_draw_text_set_color(draw, color);
-	cairo_fill_preserve(draw->cr);
+	vs_draw_cairo.fill_preserve(draw->cr);
 	vs_draw_text_set_color(draw, draw->palette->faint);
-	cairo_set_line_width(draw->cr, 0.75 * draw->unit);
-	cairo_stroke(draw->cr);
+	vs_draw_cairo.set_line_width(draw->cr, 0.75 * draw->unit);
+	vs_draw_cairo.stroke(draw->cr);
 	x += size + 5 * draw->unit;
 	vs_draw_text_put(draw, x, y, VS_DRAW_LEFT, 0.85, draw->palette->text, text);
 	return x + vs_draw_text_get_width(draw, 0.85, text) + 14 * draw->unit;
@@ -101,15 +101,15 @@ static double put_ramp(const struct vs_draw *draw, double x, double y)
 
 	vs_draw_text_put(draw, x, y, VS_DRAW_LEFT, 0.85, draw->palette->text, "held, free");
 	x += vs_draw_text_get_width(draw, 0.85, "held, free") + 6 * draw->unit;
-	ramp = cairo_pattern_create_linear(x, 0, x + width, 0);
+	ramp = vs_draw_cairo.pattern_create_linear(x, 0, x + width, 0);
 	for (int i = 0; i < VS_PALETTE_STOPS; i++)
-		cairo_pattern_add_color_stop_rgb(
+		vs_draw_cairo.pattern_add_color_stop_rgb(
 			ramp, (double)i / (VS_PALETTE_STOPS - 1), draw->palette->ramp[i].red,
 			draw->palette->ramp[i].green, draw->palette->ramp[i].blue);
-	cairo_set_source(draw->cr, ramp);
-	cairo_rectangle(draw->cr, x, y - height / 2, width, height);
-	cairo_fill(draw->cr);
-	cairo_pattern_destroy(ramp);
+	vs_draw_cairo.set_source(draw->cr, ramp);
+	vs_draw_cairo.rectangle(draw->cr, x, y - height / 2, width, height);
+	vs_draw_cairo.fill(draw->cr);
+	vs_draw_cairo.pattern_destroy(ramp);
 	x += width + 6 * draw->unit;
 	vs_draw_text_put(draw, x, y, VS_DRAW_LEFT, 0.85, draw->palette->text, "live");
 	return x + vs_draw_text_get_width(draw, 0.85, "live") + 16 * draw->unit;
@@ -138,11 +138,11 @@ static void put_groups(const struct vs_draw *draw, const struct vs_heatmap *heat
 		if (!is_used(heatmap, i))
 			continue;
 		nr++;
-		cairo_rectangle(draw->cr, x, line - size / 2, size, size);
+		vs_draw_cairo.rectangle(draw->cr, x, line - size / 2, size, size);
 		vs_draw_text_set_color(draw, vs_draw_palette_get_group(draw->palette, i,
 								       heatmap->nr_groups,
 								       heatmap->is_ordered));
-		cairo_fill(draw->cr);
+		vs_draw_cairo.fill(draw->cr);
 		vs_draw_text_put_cut(draw, x + size + 5 * draw->unit, line,
 				     width - size - 18 * draw->unit, 0.85, draw->palette->text,
 				     heatmap->group_names[i]);
@@ -175,11 +175,12 @@ static void put_axis_titles(const struct vs_draw *draw, const struct vs_heatmap 
 	if (heatmap->nr_ranges > 1)
 		snprintf(text, sizeof(text), "addresses: %zu ranges, gaps folded",
 			 heatmap->nr_ranges);
-	cairo_save(draw->cr);
-	cairo_translate(draw->cr, 10 * draw->unit, layout->plot.y + layout->plot.height / 2);
-	cairo_rotate(draw->cr, -M_PI / 2);
+	vs_draw_cairo.save(draw->cr);
+	vs_draw_cairo.translate(draw->cr, 10 * draw->unit,
+				layout->plot.y + layout->plot.height / 2);
+	vs_draw_cairo.rotate(draw->cr, -M_PI / 2);
 	vs_draw_text_put(draw, 0, 0, VS_DRAW_CENTER, 0.85, draw->palette->faint, text);
-	cairo_restore(draw->cr);
+	vs_draw_cairo.restore(draw->cr);
 }
 
 static void draw_page(cairo_t *cr, int width, int height, int scale, const void *data)
@@ -198,7 +199,7 @@ static void draw_page(cairo_t *cr, int width, int height, int scale, const void 
 				heatmap->nr_groups);
 	draw.unit = layout.unit;
 	vs_draw_text_set_color(&draw, draw.palette->page);
-	cairo_paint(cr);
+	vs_draw_cairo.paint(cr);
 	put_titles(&draw, heatmap, &layout.header);
 	put_legend(&draw, heatmap, &layout.header);
 	put_axis_titles(&draw, heatmap, &layout);

@@ -55,8 +55,8 @@ static void put_label(const struct vs_draw *draw, const struct vs_box *plot, dou
 	if (x < plot->x)
 		x = plot->x;
 	vs_draw_text_set_color(draw, draw->palette->failure);
-	cairo_rectangle(draw->cr, x, y, width, height);
-	cairo_fill(draw->cr);
+	vs_draw_cairo.rectangle(draw->cr, x, y, width, height);
+	vs_draw_cairo.fill(draw->cr);
 	vs_draw_text_put(draw, x + pad, y + height / 2, VS_DRAW_LEFT, 0.92,
 			 draw->palette->on_failure, text);
 }

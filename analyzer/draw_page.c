@@ -7,9 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include <cairo-pdf.h>
-#include <cairo-svg.h>
-
 #include "grow.h"
 #include "interrupt.h"
 
@@ -56,13 +53,13 @@ static cairo_surface_t *create_surface(enum vs_page_format format, int width, in
 
 	switch (format) {
 	case VS_PAGE_SVG:
-		surface = cairo_svg_surface_create_for_stream(append, bytes, width, height);
-		cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
+		surface = vs_draw_cairo.svg_surface_create_for_stream(append, bytes, width, height);
+		vs_draw_cairo.svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
 		return surface;
 	case VS_PAGE_PDF:
-		return cairo_pdf_surface_create_for_stream(append, bytes, width, height);
+		return vs_draw_cairo.pdf_surface_create_for_stream(append, bytes, width, height);
 	default:
-		return cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+		return vs_draw_cairo.image_surface_create(CAIRO_FORMAT_RGB24, width, height);
 	}
 }
 
@@ -70,18 +67,18 @@ static int make_picture(enum vs_page_format format, int width, int height, vs_dr
 			const void *data, struct bytes *bytes)
 {
 	cairo_surface_t *surface = create_surface(format, width, height, bytes);
-	cairo_t *cr = cairo_create(surface);
+	cairo_t *cr = vs_draw_cairo.create(surface);
 	cairo_status_t status;
 
 	draw(cr, width, height, format == VS_PAGE_PNG ? 1 : 2, data);
-	status = cairo_status(cr);
-	cairo_destroy(cr);
+	status = vs_draw_cairo.status(cr);
+	vs_draw_cairo.destroy(cr);
 	if (!status && format == VS_PAGE_PNG)
-		status = cairo_surface_write_to_png_stream(surface, append, bytes);
-	cairo_surface_finish(surface);
+		status = vs_draw_cairo.surface_write_to_png_stream(surface, append, bytes);
+	vs_draw_cairo.surface_finish(surface);
 	if (!status)
-		status = cairo_surface_status(surface);
-	cairo_surface_destroy(surface);
+		status = vs_draw_cairo.surface_status(surface);
+	vs_draw_cairo.surface_destroy(surface);
 	if (status == CAIRO_STATUS_INVALID_SIZE)
 		return -VS_ERR_INVALID;
 	return status ? -VS_ERR_NO_MEMORY : 0;
@@ -116,7 +113,9 @@ int vs_draw_page_write(const char *path, int width, int height, vs_draw_page_fn 
 
 	if (format == VS_PAGE_UNKNOWN || format == VS_PAGE_CSV || width < 1 || height < 1)
 		return -VS_ERR_INVALID;
-	err = make_picture(format, width, height, draw, data, &bytes);
+	err = vs_draw_cairo_load();
+	if (!err)
+		err = make_picture(format, width, height, draw, data, &bytes);
 	if (!err)
 		err = write_file(path, &bytes);
 	free(bytes.data);

@@ -2,8 +2,7 @@
 #define VS_DRAW_PAGE_H
 
 /* A file to draw into: PNG, SVG or PDF, by the end of its name. */
-#include <cairo.h>
-
+#include "draw_cairo.h"
 #include "error.h"
 
 enum vs_page_format {

@@ -68,8 +68,8 @@ static void fill_line(const struct vs_heatmap *heatmap, const struct vs_palette 
 static void fill_image(const struct vs_heatmap *heatmap, const struct vs_palette *palette,
 		       cairo_surface_t *image, int width, int height)
 {
-	unsigned char *data = cairo_image_surface_get_data(image);
-	size_t stride = (size_t)cairo_image_surface_get_stride(image);
+	unsigned char *data = vs_draw_cairo.image_surface_get_data(image);
+	size_t stride = (size_t)vs_draw_cairo.image_surface_get_stride(image);
 	size_t latest = SIZE_MAX;
 
 	for (int y = 0; y < height; y++) {
@@ -93,24 +93,24 @@ void vs_draw_plot_put_cells(const struct vs_draw *draw, const struct vs_heatmap 
 	cairo_surface_t *image;
 
 	vs_draw_text_set_color(draw, draw->palette->plot);
-	cairo_rectangle(draw->cr, box->x, box->y, box->width, box->height);
-	cairo_fill(draw->cr);
+	vs_draw_cairo.rectangle(draw->cr, box->x, box->y, box->width, box->height);
+	vs_draw_cairo.fill(draw->cr);
 	if (!heatmap->nr_rows)
 		return;
-	image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
-	if (cairo_surface_status(image) == CAIRO_STATUS_SUCCESS) {
-		cairo_surface_flush(image);
+	image = vs_draw_cairo.image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+	if (vs_draw_cairo.surface_status(image) == CAIRO_STATUS_SUCCESS) {
+		vs_draw_cairo.surface_flush(image);
 		fill_image(heatmap, draw->palette, image, width, height);
-		cairo_surface_mark_dirty(image);
+		vs_draw_cairo.surface_mark_dirty(image);
 	}
-	cairo_save(draw->cr);
-	cairo_translate(draw->cr, box->x, box->y);
-	cairo_scale(draw->cr, 1.0 / scale, 1.0 / scale);
-	cairo_set_source_surface(draw->cr, image, 0, 0);
-	cairo_pattern_set_filter(cairo_get_source(draw->cr), CAIRO_FILTER_NEAREST);
-	cairo_paint(draw->cr);
-	cairo_restore(draw->cr);
-	cairo_surface_destroy(image);
+	vs_draw_cairo.save(draw->cr);
+	vs_draw_cairo.translate(draw->cr, box->x, box->y);
+	vs_draw_cairo.scale(draw->cr, 1.0 / scale, 1.0 / scale);
+	vs_draw_cairo.set_source_surface(draw->cr, image, 0, 0);
+	vs_draw_cairo.pattern_set_filter(vs_draw_cairo.get_source(draw->cr), CAIRO_FILTER_NEAREST);
+	vs_draw_cairo.paint(draw->cr);
+	vs_draw_cairo.restore(draw->cr);
+	vs_draw_cairo.surface_destroy(image);
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------ */
@@ -245,9 +245,9 @@ static void put_phases(const struct vs_draw *draw, const struct vs_heatmap *heat
 			continue;
 		drawn_to = end;
 		vs_draw_text_set_color(draw, draw->palette->phase[turn++ % 2]);
-		cairo_rectangle(draw->cr, start, band->y, end - start,
-				band->height - 3 * draw->unit);
-		cairo_fill(draw->cr);
+		vs_draw_cairo.rectangle(draw->cr, start, band->y, end - start,
+					band->height - 3 * draw->unit);
+		vs_draw_cairo.fill(draw->cr);
 		vs_draw_text_put_cut(draw, start + 3 * draw->unit, band->y + band->height * 0.42,
 				     end - start - 6 * draw->unit, 0.75, draw->palette->text,
 				     phase->name);

@@ -78,9 +78,9 @@ static void put_titles(const struct vs_draw *draw, const struct vs_space *space)
 
 static void fill_box(const struct vs_draw *draw, const struct vs_box *box, struct vs_color color)
 {
-	cairo_rectangle(draw->cr, box->x, box->y, box->width, box->height);
+	vs_draw_cairo.rectangle(draw->cr, box->x, box->y, box->width, box->height);
 	vs_draw_text_set_color(draw, color);
-	cairo_fill(draw->cr);
+	vs_draw_cairo.fill(draw->cr);
 }
 
 static void hatch_box(const struct vs_draw *draw, const struct vs_box *box, struct vs_color ground,
@@ -89,31 +89,31 @@ static void hatch_box(const struct vs_draw *draw, const struct vs_box *box, stru
 	double step = 6 * draw->unit;
 
 	fill_box(draw, box, ground);
-	cairo_save(draw->cr);
-	cairo_rectangle(draw->cr, box->x, box->y, box->width, box->height);
-	cairo_clip(draw->cr);
+	vs_draw_cairo.save(draw->cr);
+	vs_draw_cairo.rectangle(draw->cr, box->x, box->y, box->width, box->height);
+	vs_draw_cairo.clip(draw->cr);
 	/* Aligned to the page, so that neighbours go on in each other. */
 	for (double x = floor((box->x - box->height) / step) * step; x < box->x + box->width;
 	     x += step) {
-		cairo_move_to(draw->cr, x, box->y + box->height);
-		cairo_line_to(draw->cr, x + box->height, box->y);
+		vs_draw_cairo.move_to(draw->cr, x, box->y + box->height);
+		vs_draw_cairo.line_to(draw->cr, x + box->height, box->y);
 	}
 	vs_draw_text_set_color(draw, line);
-	cairo_set_line_width(draw->cr, draw->unit);
-	cairo_stroke(draw->cr);
-	cairo_restore(draw->cr);
+	vs_draw_cairo.set_line_width(draw->cr, draw->unit);
+	vs_draw_cairo.stroke(draw->cr);
+	vs_draw_cairo.restore(draw->cr);
 }
 
 static void put_mark(const struct vs_draw *draw, double x, double y)
 {
 	double size = 3.5 * draw->unit;
 
-	cairo_move_to(draw->cr, x, y);
-	cairo_line_to(draw->cr, x - size, y + 1.5 * size);
-	cairo_line_to(draw->cr, x + size, y + 1.5 * size);
-	cairo_close_path(draw->cr);
+	vs_draw_cairo.move_to(draw->cr, x, y);
+	vs_draw_cairo.line_to(draw->cr, x - size, y + 1.5 * size);
+	vs_draw_cairo.line_to(draw->cr, x + size, y + 1.5 * size);
+	vs_draw_cairo.close_path(draw->cr);
 	vs_draw_text_set_color(draw, draw->palette->failure);
-	cairo_fill(draw->cr);
+	vs_draw_cairo.fill(draw->cr);
 }
 
 static void put_size(const struct vs_draw *draw, const struct vs_box *box, uint64_t bytes,
@@ -271,7 +271,7 @@ static void draw_page(cairo_t *cr, int width, int height, int scale, const void 
 	vs_draw_space_lay_out(&rows, space, width, height);
 	draw.unit = rows.unit;
 	vs_draw_text_set_color(&draw, draw.palette->page);
-	cairo_paint(cr);
+	vs_draw_cairo.paint(cr);
 	put_titles(&draw, space);
 	put_legend(&draw, space);
 	if (!space->nr_pieces)

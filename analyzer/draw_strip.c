@@ -34,7 +34,7 @@ static void fill_level(const struct vs_draw *draw, const struct vs_heatmap *heat
 	uint64_t top = vs_draw_strip_get_top(heatmap);
 	double bottom = box->y + box->height;
 
-	cairo_move_to(draw->cr, box->x, bottom);
+	vs_draw_cairo.move_to(draw->cr, box->x, bottom);
 	for (size_t i = 0; i < heatmap->nr_columns; i++) {
 		const struct vs_heatmap_level *level = &heatmap->levels[i];
 		double scale = box->width / (double)heatmap->nr_ticks;
@@ -44,13 +44,13 @@ static void fill_level(const struct vs_draw *draw, const struct vs_heatmap *heat
 
 		if (right > box->x + box->width)
 			right = box->x + box->width;
-		cairo_line_to(draw->cr, left, y);
-		cairo_line_to(draw->cr, right, y);
+		vs_draw_cairo.line_to(draw->cr, left, y);
+		vs_draw_cairo.line_to(draw->cr, right, y);
 	}
-	cairo_line_to(draw->cr, box->x + box->width, bottom);
-	cairo_close_path(draw->cr);
+	vs_draw_cairo.line_to(draw->cr, box->x + box->width, bottom);
+	vs_draw_cairo.close_path(draw->cr);
 	vs_draw_text_set_color(draw, color);
-	cairo_fill(draw->cr);
+	vs_draw_cairo.fill(draw->cr);
 }
 
 static void put_byte_axis(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
@@ -127,12 +127,12 @@ static void put_peak(const struct vs_draw *draw, const struct vs_heatmap *heatma
 
 	if (!heatmap->peak_live)
 		return;
-	cairo_arc(draw->cr, x, y, 3.5 * draw->unit, 0, 7);
+	vs_draw_cairo.arc(draw->cr, x, y, 3.5 * draw->unit, 0, 7);
 	vs_draw_text_set_color(draw, draw->palette->halo);
-	cairo_fill_preserve(draw->cr);
+	vs_draw_cairo.fill_preserve(draw->cr);
 	vs_draw_text_set_color(draw, draw->palette->mark);
-	cairo_set_line_width(draw->cr, 1.5 * draw->unit);
-	cairo_stroke(draw->cr);
+	vs_draw_cairo.set_line_width(draw->cr, 1.5 * draw->unit);
+	vs_draw_cairo.stroke(draw->cr);
 }
 
 void vs_draw_strip_put_holes(const struct vs_draw *draw, const struct vs_heatmap *heatmap,
@@ -141,18 +141,18 @@ void vs_draw_strip_put_holes(const struct vs_draw *draw, const struct vs_heatmap
 	double scale = box->width / (double)heatmap->nr_ticks, bottom = box->y + box->height;
 
 	vs_draw_text_set_color(draw, draw->palette->plot);
-	cairo_rectangle(draw->cr, box->x, box->y, box->width, box->height);
-	cairo_fill(draw->cr);
+	vs_draw_cairo.rectangle(draw->cr, box->x, box->y, box->width, box->height);
+	vs_draw_cairo.fill(draw->cr);
 	for (size_t i = 0; i < heatmap->nr_columns; i++) {
 		double left = box->x + (double)(i * heatmap->column_ticks) * scale;
 		double right =
 			fmin(left + (double)heatmap->column_ticks * scale, box->x + box->width);
 		double height = heatmap->levels[i].fragmentation * box->height;
 
-		cairo_rectangle(draw->cr, left, bottom - height, right - left, height);
+		vs_draw_cairo.rectangle(draw->cr, left, bottom - height, right - left, height);
 	}
 	vs_draw_text_set_color(draw, draw->palette->ramp[1]);
-	cairo_fill(draw->cr);
+	vs_draw_cairo.fill(draw->cr);
 	vs_draw_text_put(draw, box->x - 8 * draw->unit, box->y + 4 * draw->unit, VS_DRAW_RIGHT,
 			 0.75, draw->palette->faint, "1");
 	vs_draw_text_put(draw, box->x + box->width + 6 * draw->unit, box->y + box->height / 2,
@@ -163,8 +163,8 @@ void vs_draw_strip_put(const struct vs_draw *draw, const struct vs_heatmap *heat
 		       const struct vs_box *box)
 {
 	vs_draw_text_set_color(draw, draw->palette->plot);
-	cairo_rectangle(draw->cr, box->x, box->y, box->width, box->height);
-	cairo_fill(draw->cr);
+	vs_draw_cairo.rectangle(draw->cr, box->x, box->y, box->width, box->height);
+	vs_draw_cairo.fill(draw->cr);
 	put_byte_axis(draw, heatmap, box);
 	fill_level(draw, heatmap, box, false, draw->palette->ramp[0]);
 	fill_level(draw, heatmap, box, true, draw->palette->ramp[VS_PALETTE_STOPS - 1]);

@@ -15,14 +15,15 @@ double vs_draw_text_get_line(const struct vs_draw *draw)
 
 void vs_draw_text_set_color(const struct vs_draw *draw, struct vs_color color)
 {
-	cairo_set_source_rgb(draw->cr, color.red, color.green, color.blue);
+	vs_draw_cairo.set_source_rgb(draw->cr, color.red, color.green, color.blue);
 }
 
 static void set_font(const struct vs_draw *draw, double scale)
 {
-	cairo_select_font_face(draw->cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-			       scale > 1 ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-	cairo_set_font_size(draw->cr, 13 * draw->unit * scale);
+	vs_draw_cairo.select_font_face(draw->cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+				       scale > 1 ? CAIRO_FONT_WEIGHT_BOLD
+						 : CAIRO_FONT_WEIGHT_NORMAL);
+	vs_draw_cairo.set_font_size(draw->cr, 13 * draw->unit * scale);
 }
 
 /*
@@ -50,7 +51,7 @@ static double get_width(const struct vs_draw *draw, double scale, const char *va
 	cairo_text_extents_t extents;
 
 	set_font(draw, scale);
-	cairo_text_extents(draw->cr, valid, &extents);
+	vs_draw_cairo.text_extents(draw->cr, valid, &extents);
 	return extents.x_advance;
 }
 
@@ -76,9 +77,9 @@ void vs_draw_text_put(const struct vs_draw *draw, double x, double y, enum vs_dr
 		x -= width;
 	vs_draw_text_set_color(draw, color);
 	/* Digits and capitals are about 0.72 of the size high. */
-	cairo_move_to(draw->cr, x, y + 13 * draw->unit * scale * 0.36);
-	cairo_show_text(draw->cr, valid);
-	cairo_new_path(draw->cr);
+	vs_draw_cairo.move_to(draw->cr, x, y + 13 * draw->unit * scale * 0.36);
+	vs_draw_cairo.show_text(draw->cr, valid);
+	vs_draw_cairo.new_path(draw->cr);
 }
 
 void vs_draw_text_put_cut(const struct vs_draw *draw, double x, double y, double width,

@@ -2,8 +2,7 @@
 #define VS_DRAW_TEXT_H
 
 /* What every picture needs of cairo: a page with a palette and a size of type, and text on it. */
-#include <cairo.h>
-
+#include "draw_cairo.h"
 #include "draw_palette.h"
 
 struct vs_box {

@@ -11,6 +11,7 @@ void canvas_init(struct canvas *canvas, int width, int height, bool is_dark)
 {
 	const struct vs_palette *palette = vs_draw_palette_get(is_dark);
 
+	assert_int_equal(vs_draw_cairo_load(), 0);
 	canvas->image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
 	canvas->draw = (struct vs_draw){
 		.cr = cairo_create(canvas->image),
