@@ -137,9 +137,13 @@ static void test_command_that_ctrl_c_kills_takes_vramscope_with_it(void **state)
 {
 	struct terminal *terminal = *state;
 
-	/* A shell that is left by the signal alone goes on with the next line only. */
-	type(terminal, "bash -c '$VRAMSCOPE run cat; echo never'\n");
-	type(terminal, "running\n");
+	/*
+	 * A shell that is left by the signal alone goes on with the next line only. It has to wait
+	 * for the command by then: otherwise it is gone at once, and the next prompt comes before
+	 * the command's last words. What the command prints is not what the terminal echoes.
+	 */
+	type(terminal,
+	     "bash -c '$VRAMSCOPE run sh -c \"printf r%sing unn; exec cat\"; echo never'\n");
 	expect(terminal, "running");
 	type(terminal, CTRL_C);
 	expect(terminal, "vramscope: no CUDA call");
