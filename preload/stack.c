@@ -272,10 +272,11 @@ bool vs_stack_learn(struct vs_thread_state *self)
 						   max_depth, self->base.nr_events);
 }
 
-struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self)
+struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self,
+					const struct vs_unwind_path *path)
 {
 	return vs_unwind_confirm(&self->scratch->unwind, self->base.frame, max_depth,
-				 self->base.nr_events);
+				 self->base.nr_events, path);
 }
 
 void vs_stack_expect(const void *frame)

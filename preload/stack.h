@@ -42,7 +42,8 @@ static inline struct vs_unwind_echo *vs_stack_hear(struct vs_thread_state *self)
 	return vs_unwind_hear(&self->scratch->unwind, self->base.frame);
 }
 
-struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self);
+struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self,
+					const struct vs_unwind_path *path);
 
 /*
  * What vs_stack_recall() will need is fetched into the cache meanwhile. frame: of the hook, whose

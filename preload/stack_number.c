@@ -379,7 +379,7 @@ VS_FLAT static __attribute__((noinline)) bool recall_path(struct vs_thread_state
 	self->base.stack = vs_stack_memo_find(&self->scratch->stacks, &path, era);
 	if (self->base.stack == VS_NO_ID)
 		return false;
-	echo = has_python || self->base.label ? NULL : vs_stack_confirm(self);
+	echo = has_python || self->base.label ? NULL : vs_stack_confirm(self, &path);
 	if (echo) {
 		echo->number = self->base.stack;
 		echo->era = era;

@@ -337,47 +337,38 @@ VS_UNWIND_UNWATCHED static inline __attribute__((always_inline)) bool recall_by_
 VS_HOT VS_UNWIND_UNWATCHED bool vs_unwind_recall(struct vs_unwind_thread *self, const void *frame,
 						 uint32_t max_frames, struct vs_unwind_path *path)
 {
-	struct vs_unwind_state state;
-	uint64_t key;
-
-	if (!VS_UNWIND_ARCH_IS_KNOWN || self->memo.nr_plain ||
-	    !has_beginning(&self->own.window, frame))
-		return false;
-	state = get_beginning(frame);
-	/* Before the runs are followed: code that is unloaded now makes it a key of the past. */
-	key = vs_unwind_memo_get_key(state.address);
-	if (!recall_by_runs(self, state, max_frames, NULL, path))
-		return false;
-	self->echoes.missed = *path;
-	self->echoes.missed_key = key;
-	return true;
+	return VS_UNWIND_ARCH_IS_KNOWN && !self->memo.nr_plain &&
+	       has_beginning(&self->own.window, frame) &&
+	       recall_by_runs(self, get_beginning(frame), max_frames, NULL, path);
 }
 
 /* ---- Stacks that are known by their words ---------------------------------------------------- */
 
-/* Keeps the stack that was missed. False: it is too large, or not what it was. */
+/* Keeps the stack with this path. False: it is too large, or not what it was. */
 VS_COLD VS_UNWIND_UNWATCHED static bool keep_echo(struct vs_unwind_thread *self, const void *frame,
-						  uint32_t max_frames)
+						  uint32_t max_frames, uint64_t key,
+						  const struct vs_unwind_path *path)
 {
-	struct vs_unwind_echoes *echoes = &self->echoes;
 	struct vs_unwind_state state = get_beginning(frame);
 	struct vs_unwind_echo_maker maker;
-	struct vs_unwind_path path;
+	struct vs_unwind_path now;
 
-	vs_unwind_echo_begin(&maker, echoes, &state);
-	return recall_by_runs(self, state, max_frames, &maker, &path) &&
-	       vs_unwind_echo_end(&maker, echoes, &path);
+	vs_unwind_echo_begin(&maker, &self->echoes, &state, path);
+	return recall_by_runs(self, state, max_frames, &maker, &now) && now.a == path->a &&
+	       now.b == path->b && vs_unwind_echo_end(&maker, &self->echoes, key, path);
 }
 
-VS_HOT struct vs_unwind_echo *vs_unwind_confirm(struct vs_unwind_thread *self, const void *frame,
-						uint32_t max_frames, uint64_t nr_events)
+VS_HOT VS_UNWIND_UNWATCHED struct vs_unwind_echo *vs_unwind_confirm(
+	struct vs_unwind_thread *self, const void *frame, uint32_t max_frames, uint64_t nr_events,
+	const struct vs_unwind_path *path)
 {
 	struct vs_unwind_echoes *echoes = &self->echoes;
-	uint32_t number = vs_unwind_echo_find(echoes);
+	uint64_t key = vs_unwind_memo_get_key(get_beginning(frame).address);
+	uint32_t number = vs_unwind_echo_find(echoes, key, path);
 
 	if (number == VS_UNWIND_ECHO_NR && vs_unwind_echo_spend(echoes, nr_events) &&
-	    keep_echo(self, frame, max_frames))
-		number = vs_unwind_echo_find(echoes);
+	    keep_echo(self, frame, max_frames, key, path))
+		number = vs_unwind_echo_find(echoes, key, path);
 	if (__builtin_expect(number != VS_UNWIND_ECHO_NR, 1))
 		return vs_unwind_echo_connect(echoes, number);
 	vs_unwind_echo_pass(echoes);

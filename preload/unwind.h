@@ -80,12 +80,13 @@ static inline struct vs_unwind_echo *vs_unwind_hear(struct vs_unwind_thread *sel
 }
 
 /*
- * vs_unwind_hear() knew nothing, vs_unwind_recall() found a path, and that means a stack: from now
- * on it is known by its words, when it comes behind the same stack as now. Returns what is kept of
- * it, or NULL. As a walk otherwise.
+ * vs_unwind_hear() knew nothing, vs_unwind_recall() found this path, and that means a stack: from
+ * now on it is known by its words, when it comes behind the same stack as now. Returns what is kept
+ * of it, or NULL. As a walk otherwise.
  */
 struct vs_unwind_echo *vs_unwind_confirm(struct vs_unwind_thread *self, const void *frame,
-					 uint32_t max_frames, uint64_t nr_events);
+					 uint32_t max_frames, uint64_t nr_events,
+					 const struct vs_unwind_path *path);
 
 /*
  * For hooks between two calls of which a program does so much that nothing of ours is in the cache

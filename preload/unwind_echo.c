@@ -22,16 +22,16 @@ static uint32_t choose_way(struct vs_unwind_echo_set *set)
 }
 
 void vs_unwind_echo_begin(struct vs_unwind_echo_maker *maker, struct vs_unwind_echoes *self,
-			  const struct vs_unwind_state *from)
+			  const struct vs_unwind_state *from, const struct vs_unwind_path *path)
 {
-	uint32_t set = vs_unwind_echo_choose_set(self);
-	uint32_t way = choose_way(&self->sets[set]);
-	uint32_t number = set * VS_UNWIND_ECHO_NR_WAYS + way;
-	struct vs_unwind_echo *echo = &self->echoes[1 + number];
+	uint32_t number = vs_unwind_echo_choose_set(path);
+	struct vs_unwind_echo_set *set = &self->sets[number];
+	uint32_t way = choose_way(set);
+	struct vs_unwind_echo *echo = &self->echoes[1 + number * VS_UNWIND_ECHO_NR_WAYS + way];
 
 	/* A signal handler may jump out of here: until the end nobody finds it. */
 	echo->key = 0;
-	self->sets[set].kept[way] = 0;
+	set->kept[way] = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	echo->sp = from->sp;
 	echo->bp = from->bp;
@@ -41,7 +41,10 @@ void vs_unwind_echo_begin(struct vs_unwind_echo_maker *maker, struct vs_unwind_e
 	echo->behind = 0;
 	echo->doubts = 0;
 	*maker = (struct vs_unwind_echo_maker){
-		.echo = echo, .number = number, .turn = ++self->nr_begun};
+		.echo = echo,
+		.kept = &set->kept[way],
+		.turn = ++self->nr_begun,
+	};
 }
 
 /* slot: from the sp of the echo. */
@@ -88,14 +91,13 @@ bool vs_unwind_echo_add(struct vs_unwind_echo_maker *maker, const struct vs_unwi
 	return true;
 }
 
-bool vs_unwind_echo_end(const struct vs_unwind_echo_maker *maker, struct vs_unwind_echoes *self,
+bool vs_unwind_echo_end(const struct vs_unwind_echo_maker *maker,
+			const struct vs_unwind_echoes *self, uint64_t key,
 			const struct vs_unwind_path *path)
 {
 	struct vs_unwind_echo *echo = maker->echo;
 	uint32_t nr_groups = (maker->nr_words + 3) / 4;
 
-	if (path->a != self->missed.a || path->b != self->missed.b)
-		return false;
 	echo->groups_size = nr_groups * (uint32_t)sizeof(*echo->groups);
 	for (uint32_t i = maker->nr_words; i < 4 * nr_groups; i++) {
 		struct vs_unwind_echo_group *group = &echo->groups[i / 4];
@@ -107,8 +109,7 @@ bool vs_unwind_echo_end(const struct vs_unwind_echo_maker *maker, struct vs_unwi
 	atomic_signal_fence(memory_order_seq_cst);
 	if (maker->turn != self->nr_begun)
 		return false;
-	self->sets[maker->number / VS_UNWIND_ECHO_NR_WAYS]
-		.kept[maker->number % VS_UNWIND_ECHO_NR_WAYS] = vs_unwind_echo_make_tag(self);
-	echo->key = self->missed_key;
+	*maker->kept = vs_unwind_echo_make_tag(key, path);
+	echo->key = key;
 	return true;
 }

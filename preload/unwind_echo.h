@@ -69,9 +69,7 @@ struct vs_unwind_echoes {
 	uint32_t last;     /* place of the echo that was heard last */
 	uint32_t nr_begun; /* echoes */
 	uint64_t debt;
-	uint64_t paid_until;          /* number of the event */
-	struct vs_unwind_path missed; /* of the stack that was followed by its runs last */
-	uint64_t missed_key;          /* of the same */
+	uint64_t paid_until; /* number of the event */
 	struct vs_unwind_echo_set sets[1u << VS_UNWIND_ECHO_SET_BITS];
 	struct vs_unwind_echo echoes[1 + VS_UNWIND_ECHO_NR];
 };
@@ -127,21 +125,22 @@ VS_UNWIND_UNWATCHED static inline struct vs_unwind_echo *vs_unwind_echo_hear(
 }
 
 /* With the key, so that what was kept before code was unloaded is kept anew. */
-static inline uint32_t vs_unwind_echo_make_tag(const struct vs_unwind_echoes *self)
+static inline uint32_t vs_unwind_echo_make_tag(uint64_t key, const struct vs_unwind_path *path)
 {
-	return (uint32_t)((self->missed.b ^ self->missed_key * VS_UNWIND_RULES_MIX) >> 32) | 1;
+	return (uint32_t)((path->b ^ key * VS_UNWIND_RULES_MIX) >> 32) | 1;
 }
 
-static inline uint32_t vs_unwind_echo_choose_set(const struct vs_unwind_echoes *self)
+static inline uint32_t vs_unwind_echo_choose_set(const struct vs_unwind_path *path)
 {
-	return (uint32_t)(self->missed.a >> (64 - VS_UNWIND_ECHO_SET_BITS));
+	return (uint32_t)(path->a >> (64 - VS_UNWIND_ECHO_SET_BITS));
 }
 
-/* The number of the stack that was missed; VS_UNWIND_ECHO_NR: it is not kept. */
-static inline uint32_t vs_unwind_echo_find(const struct vs_unwind_echoes *self)
+/* The number of the stack with this path; VS_UNWIND_ECHO_NR: it is not kept. */
+static inline uint32_t vs_unwind_echo_find(const struct vs_unwind_echoes *self, uint64_t key,
+					   const struct vs_unwind_path *path)
 {
-	uint32_t set = vs_unwind_echo_choose_set(self);
-	uint32_t tag = vs_unwind_echo_make_tag(self);
+	uint32_t set = vs_unwind_echo_choose_set(path);
+	uint32_t tag = vs_unwind_echo_make_tag(key, path);
 
 	for (uint32_t way = 0; way < VS_UNWIND_ECHO_NR_WAYS; way++)
 		if (self->sets[set].kept[way] == tag)
@@ -186,13 +185,13 @@ static inline struct vs_unwind_echo *vs_unwind_echo_connect(struct vs_unwind_ech
 bool vs_unwind_echo_spend(struct vs_unwind_echoes *self, uint64_t nr_events);
 
 /*
- * An echo while it is made, of the stack that was missed: begin, then add for each run that is
+ * An echo while it is made, of the stack with a path: begin, then add for each run that is
  * followed, in their order, then end. What was kept in its place before is gone with the first.
  */
 struct vs_unwind_echo_maker {
 	struct vs_unwind_echo *echo;
-	uint32_t number;
-	uint32_t turn; /* nr_begun then */
+	uint32_t *kept; /* in its set */
+	uint32_t turn;  /* nr_begun then */
 	uint32_t nr_words;
 	uintptr_t bp_slot; /* of the bp of the frame, if it was loaded */
 	bool is_loaded;    /* it is not the one at the beginning */
@@ -200,15 +199,16 @@ struct vs_unwind_echo_maker {
 };
 
 void vs_unwind_echo_begin(struct vs_unwind_echo_maker *maker, struct vs_unwind_echoes *self,
-			  const struct vs_unwind_state *from);
+			  const struct vs_unwind_state *from, const struct vs_unwind_path *path);
 
 /* sp: at the beginning of the run. False: that is more than there is room for. */
 bool vs_unwind_echo_add(struct vs_unwind_echo_maker *maker, const struct vs_unwind_memo_run *run,
 			uintptr_t sp);
 
-/* False: a signal handler has made one meanwhile, or the stack has another path now. Otherwise it
- * is found. */
-bool vs_unwind_echo_end(const struct vs_unwind_echo_maker *maker, struct vs_unwind_echoes *self,
+/* key: of the instruction. False: a signal handler has made one meanwhile. Otherwise it is found.
+ */
+bool vs_unwind_echo_end(const struct vs_unwind_echo_maker *maker,
+			const struct vs_unwind_echoes *self, uint64_t key,
 			const struct vs_unwind_path *path);
 
 #endif

@@ -76,7 +76,7 @@ static __attribute__((noinline)) int meet(struct vs_thread_state *self)
 	if (vs_stack_recall(self, &path))
 		number = vs_stack_memo_find(memo, &path, ERA);
 	if (number != VS_NO_ID) {
-		echo = vs_stack_confirm(self);
+		echo = vs_stack_confirm(self, &path);
 		if (echo) {
 			echo->number = number;
 			echo->era = ERA;

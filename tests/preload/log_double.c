@@ -465,9 +465,11 @@ bool vs_stack_recall(struct vs_thread_state *self, struct vs_unwind_path *path)
 	return false;
 }
 
-struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self)
+struct vs_unwind_echo *vs_stack_confirm(struct vs_thread_state *self,
+					const struct vs_unwind_path *path)
 {
 	(void)self;
+	(void)path;
 	expect_inside();
 	return NULL;
 }

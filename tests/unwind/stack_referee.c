@@ -193,7 +193,7 @@ static void recall(struct vs_thread_state *self, const struct record *record)
 			return;
 	}
 	if (vs_stack_recall(self, &path) && compare_path(record, &path, false))
-		vs_stack_confirm(self);
+		vs_stack_confirm(self, &path);
 	else if (vs_stack_learn(self) && vs_stack_recall(self, &path))
 		compare_path(record, &path, true);
 }

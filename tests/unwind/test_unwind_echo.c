@@ -71,7 +71,7 @@ static bool say(void)
 	if (!vs_unwind_recall(thread, stack.words, MAX_FRAMES, &path))
 		assert_true(vs_unwind_learn(thread, stack.words, MAX_FRAMES, nr_events));
 	assert_true(vs_unwind_recall(thread, stack.words, MAX_FRAMES, &path));
-	(void)vs_unwind_confirm(thread, stack.words, MAX_FRAMES, nr_events);
+	(void)vs_unwind_confirm(thread, stack.words, MAX_FRAMES, nr_events, &path);
 	return false;
 }
 
@@ -221,13 +221,27 @@ static void test_an_echo_that_a_signal_handler_came_between_is_not_kept(void **s
 	(void)state;
 	say_one(1);
 	assert_true(vs_unwind_recall(thread, stack.words, MAX_FRAMES, &path));
-	vs_unwind_echo_begin(&maker, &thread->echoes, &from);
-	assert_true(vs_unwind_echo_end(&maker, &thread->echoes, &path));
-	vs_unwind_echo_begin(&maker, &thread->echoes, &from);
-	vs_unwind_echo_begin(&handlers, &thread->echoes, &from);
-	assert_false(vs_unwind_echo_end(&maker, &thread->echoes, &path));
-	path.b++;
-	assert_false(vs_unwind_echo_end(&handlers, &thread->echoes, &path));
+	vs_unwind_echo_begin(&maker, &thread->echoes, &from, &path);
+	assert_true(vs_unwind_echo_end(&maker, &thread->echoes, 7, &path));
+	assert_int_not_equal(vs_unwind_echo_find(&thread->echoes, 7, &path), VS_UNWIND_ECHO_NR);
+	path.b ^= UINT64_C(1) << 40; /* another stack */
+	vs_unwind_echo_begin(&maker, &thread->echoes, &from, &path);
+	vs_unwind_echo_begin(&handlers, &thread->echoes, &from, &path);
+	assert_false(vs_unwind_echo_end(&maker, &thread->echoes, 7, &path));
+	assert_int_equal(vs_unwind_echo_find(&thread->echoes, 7, &path), VS_UNWIND_ECHO_NR);
+	assert_true(vs_unwind_echo_end(&handlers, &thread->echoes, 7, &path));
+}
+
+/* Its runs were made others meanwhile: it would be kept under a path that is not its own. */
+static void test_a_stack_that_has_another_path_by_now_is_not_kept(void **state)
+{
+	struct vs_unwind_path path;
+
+	(void)state;
+	say_one(1);
+	assert_true(vs_unwind_recall(thread, stack.words, MAX_FRAMES, &path));
+	path.b ^= UINT64_C(1) << 40;
+	assert_null(vs_unwind_confirm(thread, stack.words, MAX_FRAMES, nr_events, &path));
 }
 
 int main(void)
@@ -244,6 +258,7 @@ int main(void)
 		TEST(test_a_stack_with_more_words_than_there_is_room_for_is_not_kept),
 		TEST(test_hardly_any_are_kept_where_there_are_many_different_ones),
 		TEST(test_an_echo_that_a_signal_handler_came_between_is_not_kept),
+		TEST(test_a_stack_that_has_another_path_by_now_is_not_kept),
 #undef TEST
 	};
 

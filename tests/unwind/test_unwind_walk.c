@@ -636,7 +636,7 @@ static const struct vs_unwind_echo *confirm(uint32_t max_frames)
 	for (int i = 0; i < 2; i++) {
 		assert_true(recall_first(max_frames, &path));
 		nr_confirmed += VS_UNWIND_ECHO_COST;
-		echo = vs_unwind_confirm(thread, stack.words, max_frames, nr_confirmed);
+		echo = vs_unwind_confirm(thread, stack.words, max_frames, nr_confirmed, &path);
 		assert_true(!echo || is_same(&echo->path, &path));
 	}
 	return echo;
