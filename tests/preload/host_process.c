@@ -99,6 +99,20 @@ static int forks(pid_t (*make_child)(void))
 	return bad;
 }
 
+/* A child that goes on in the loop that its parent is in: from the same stack, word by word. */
+static int forks_in_loop(void)
+{
+	volatile pid_t pid = -1;
+
+	pool = vs_pool_create("forks", 0, 0);
+	for (volatile int round = 0; round < 4; round++) {
+		if (round == 3)
+			pid = fork();
+		say_blocks(pid == 0 ? CHILD : 0, 100);
+	}
+	return pid > 0 ? wait_for(pid) : 0;
+}
+
 /*
  * Children that have all memory in common with their parent, which waits for them: what they say is
  * the parent's. The last one becomes another program.
@@ -232,6 +246,8 @@ int main(int argc, char **argv)
 		return forks(fork);
 	if (strcmp(mode, "clones") == 0)
 		return forks(raw_fork);
+	if (strcmp(mode, "forks-in-loop") == 0)
+		return forks_in_loop();
 	if (strcmp(mode, "vforks") == 0)
 		return vforks(argc == 3, argv[0]);
 	if (strcmp(mode, "execs") == 0 && argc == 3)

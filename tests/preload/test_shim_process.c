@@ -109,6 +109,30 @@ static void test_forked_children_have_traces_of_their_own(void **state)
 	check_family(run);
 }
 
+/* What the thread knows its stacks by is still there, but their numbers are of another trace. */
+static void test_a_child_that_goes_on_in_a_loop_defines_its_stacks_anew(void **state)
+{
+	struct shim_run *run = *state;
+	char names[NAMES_MAX][NAME_MAX + 1];
+	unsigned nr;
+
+	run->is_parent = true;
+	SHIM_RUN(run, "host_process", "forks-in-loop");
+	shim_run_assert_fine(run);
+	nr = shim_run_list(run, ".vscope", names, NAMES_MAX);
+	assert_int_equal(nr, 2);
+	for (unsigned i = 0; i < nr; i++) {
+		struct shim_trace *trace = shim_run_read(run, names[i]);
+
+		assert_int_equal(trace->nr[VS_RECORD_BLOCK_ALLOC],
+				 trace->seen[CHILD][1] ? 100 : 400);
+		assert_int_equal(trace->nr_undefined, 0);
+		assert_int_equal(trace->nr_empty, 0);
+		assert_int_equal(trace->nr_lost, 0);
+		free(trace);
+	}
+}
+
 static void test_children_that_libc_knows_nothing_of_do_not_touch_the_parents_trace(void **state)
 {
 	struct shim_run *run = *state;
@@ -318,6 +342,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_forked_children_have_traces_of_their_own),
+		TEST(test_a_child_that_goes_on_in_a_loop_defines_its_stacks_anew),
 		TEST(test_children_that_libc_knows_nothing_of_do_not_touch_the_parents_trace),
 		TEST(test_what_a_vforked_child_says_is_its_parents),
 		TEST(test_a_vforked_child_opens_no_trace_in_the_place_of_its_parent),
