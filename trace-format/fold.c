@@ -96,7 +96,8 @@ static int note_block(struct contents *contents, const struct vs_block_file *fil
 	}
 }
 
-static int survey(int fd, struct contents *contents)
+/* Of all blocks, or only of those that INFO begins with. */
+static int survey(int fd, struct contents *contents, bool wants_all)
 {
 	struct vs_block_file file;
 	int ret, err;
@@ -108,6 +109,10 @@ static int survey(int fd, struct contents *contents)
 	while ((ret = vs_block_file_next(&file)) == 1 || ret == -VS_ERR_CORRUPT) {
 		if (ret == -VS_ERR_CORRUPT && !file.header.kind)
 			continue;
+		if (!wants_all && file.header.kind != VS_BLOCK_INFO) {
+			ret = 0;
+			break;
+		}
 		err = note_block(contents, &file, ret == 1);
 		if (err == -VS_ERR_NO_MEMORY)
 			break;
@@ -323,37 +328,70 @@ static void remove_leftover(const struct vs_fold_request *request, const struct 
 	free(path);
 }
 
-static int run_job(struct job *job)
+static int run_job(struct job *job, int fd)
 {
 	struct contents contents = {0};
-	int fd, err;
+	int err;
 
-	fd = open(job->request.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -VS_ERR_IO;
-	err = survey(fd, &contents);
+	err = survey(fd, &contents, true);
 	job->result.had_end = contents.has_end;
 	if (!err)
 		err = fold(job, fd, &contents);
 	if (!err)
 		remove_leftover(&job->request, &contents);
 	forget(&contents);
-	close(fd);
 	return err;
+}
+
+/*
+ * Whether there is a log, by the trace's first blocks alone: mostly there is none, somebody waits,
+ * and to unpack all of a long trace takes seconds. What cannot be told there counts as one.
+ */
+static bool may_have_log(const struct vs_fold_request *request, int fd)
+{
+	struct contents contents = {0};
+	struct vs_live *live;
+	char *live_path;
+	int err = survey(fd, &contents, false);
+
+	if (!err && !vs_info_list_get(&contents.info, VS_INFO_IDENTITY))
+		err = -VS_ERR_CORRUPT;
+	if (!err)
+		err = find_log(request, &contents, &live, &live_path);
+	if (!err) {
+		free(live_path);
+		vs_live_close(live);
+	} else if (err == -VS_ERR_NOT_A_TRACE) {
+		remove_leftover(request, &contents);
+	}
+	forget(&contents);
+	return err != -VS_ERR_NOT_A_TRACE;
 }
 
 int vs_fold_trace(const char *path)
 {
 	struct job job = {.request = {.path = path}};
+	int fd, err = 0;
 
-	return run_job(&job);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -VS_ERR_IO;
+	if (may_have_log(&job.request, fd))
+		err = run_job(&job, fd);
+	close(fd);
+	return err;
 }
 
 int vs_fold_recover(const struct vs_fold_request *request, struct vs_fold_result *result)
 {
 	struct job job = {.request = *request, .is_tolerant = true};
-	int err = run_job(&job);
+	int fd, err = -VS_ERR_IO;
 
+	fd = open(request->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0) {
+		err = run_job(&job, fd);
+		close(fd);
+	}
 	*result = job.result;
 	return err;
 }

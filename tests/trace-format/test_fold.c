@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -255,6 +256,39 @@ static void test_trace_without_a_log_is_left_alone(void **state)
 	vs_pair_maker_fini(&maker);
 }
 
+/* Bytes that this process has read so far: proc(5). */
+static uint64_t get_nr_read(void)
+{
+	unsigned long long nr = 0;
+	FILE *file = fopen("/proc/self/io", "re");
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "rchar: %llu", &nr), 1);
+	fclose(file);
+	return nr;
+}
+
+/* Who ran the program waits for this, and its trace may be long. */
+static void test_trace_without_a_log_is_not_read(void **state)
+{
+	struct vs_pair_maker maker;
+	struct stat st;
+	uint64_t before;
+
+	(void)state;
+	vs_pair_maker_init(&maker, 0, true);
+	for (uint32_t i = 0; i < 1000; i++) {
+		vs_pair_maker_add_random(&maker);
+		vs_pair_maker_flush(&maker);
+	}
+	assert_int_equal(stat(maker.path, &st), 0);
+	assert_true(st.st_size > 50000);
+	before = get_nr_read();
+	assert_int_equal(vs_fold_trace(maker.path), 0);
+	assert_true(get_nr_read() - before < 10000);
+	vs_pair_maker_fini(&maker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_full_disk_leaves_both_files_and_nothing_else),
 		cmocka_unit_test(test_what_is_no_trace_is_refused),
 		cmocka_unit_test(test_trace_without_a_log_is_left_alone),
+		cmocka_unit_test(test_trace_without_a_log_is_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
