@@ -56,6 +56,23 @@ const struct vs_byte_texture_part *vs_columns_get_parts(const struct vs_columns 
 /* There are never more. */
 #define VS_COLUMNS_NR_PARTS 32u
 
+/*
+ * The same in two steps, the second of which may be another thread's: what all events added since
+ * the last time have become, and the bytes of that. exchange() goes on with `other`, which is new
+ * or was put: afterwards what was in there is gone.
+ */
+struct vs_columns_bytes;
+
+VS_MUST_CHECK int vs_columns_bytes_create(struct vs_columns_bytes **content);
+void vs_columns_bytes_destroy(struct vs_columns_bytes *content);
+struct vs_columns_bytes *vs_columns_exchange(struct vs_columns *columns,
+					     struct vs_columns_bytes *other);
+
+/* As vs_columns_finish() and vs_columns_get_parts(). */
+size_t vs_columns_bytes_put(struct vs_columns_bytes *content, uint8_t *out);
+const struct vs_byte_texture_part *vs_columns_bytes_get_parts(
+	const struct vs_columns_bytes *content, uint32_t *nr);
+
 /* ---- Decoder: one thread ------------------------------------------------------------------- */
 
 struct vs_columns_reader;

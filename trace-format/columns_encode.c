@@ -1,4 +1,4 @@
-#include "columns.h"
+#include "columns_bytes.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -13,9 +13,6 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* Sizes of the columns, and what stands before them. */
-#define HEAD_SIZE_MAX 1024
-
 /*
  * Finds what was there before by its value: numbers of threads, sites, sizes, allocations. Twice as
  * many slots as there can be entries, so a search ends soon. A slot counts if its upper half is the
@@ -24,12 +21,6 @@ __extension__ typedef unsigned __int128 wide;
 #define SLOT_BITS 17
 struct finder {
 	uint32_t slots[1u << SLOT_BITS];
-};
-
-/* Numbers for a column in planes (put_planes), in order. */
-struct numbers {
-	uint32_t nr;
-	uint64_t values[VS_COLUMNS_MAX];
 };
 
 /* What a thread will have behind it: of some that share a place, the last one's. */
@@ -47,28 +38,14 @@ struct vs_columns {
 	uint32_t nr;
 	uint32_t mark; /* of this block in the finders: 1 to 65535, in the upper half */
 	uint64_t first_time;
-	uint64_t floor_ns;            /* time of the event before, as the decoder will see it */
-	uint32_t nr_unexpected;       /* sites, among the events that were added together */
-	bool is_astray;               /* it was many of them the last time */
-	uint8_t *ends[VS_NR_COLUMNS]; /* of what is in the buffers */
-	uint32_t nr_parts;            /* of what was written last */
-	struct vs_byte_texture_part parts[VS_COLUMNS_NR_PARTS];
-	struct numbers sizes, addresses;
+	uint64_t floor_ns;              /* time of the event before, as the decoder will see it */
+	uint32_t nr_unexpected;         /* sites, among the events that were added together */
+	bool is_astray;                 /* it was many of them the last time */
+	struct vs_columns_bytes *bytes; /* what becomes of the events */
+	uint8_t *ends[VS_NR_COLUMNS];   /* of its columns so far */
 	struct ahead ahead[NR_AHEAD_THREADS]; /* by a thread's id */
 	struct finder threads_by_id, sites_by_fields, sizes_by_value, allocs_by_address;
 	struct vs_columns_predict predict;
-	/* Bytes of time columns with their classes, event by event; and the bytes class by class.
-	 * To write them into 16 columns at once would touch more memory, and more of it with every
-	 * block that has other times. */
-	uint8_t times[VS_COLUMNS_MAX], time_classes[VS_COLUMNS_MAX], sorted_times[VS_COLUMNS_MAX];
-	uint32_t time_ends[VS_NR_TIME_CLASSES];
-	/* As long as a column can become. */
-	uint8_t codes[VS_COLUMN_TIME][VS_COLUMNS_MAX * 2];
-	uint8_t lows[4][VS_COLUMNS_MAX * 3];
-	uint8_t time_rests[VS_COLUMNS_MAX * VS_WIRE_VARINT_MAX];
-	uint8_t threads[VS_COLUMNS_MAX * 8];
-	uint8_t new_sites[VS_COLUMNS_MAX * (3 + 5 * VS_COLUMNS_FIELDS_MAX)];
-	uint8_t rows[VS_COLUMNS_MAX * VS_WIRE_VARINT_MAX * VS_COLUMNS_ROWS_MAX];
 };
 
 /* ---- Finding what was there before -------------------------------------------------------- */
@@ -215,7 +192,7 @@ static void put_known(struct vs_columns *columns, enum vs_column column, enum vs
 	put_byte(columns, low, number >> 8);
 }
 
-static void add_number(struct numbers *numbers, uint64_t value)
+static void add_number(struct vs_columns_numbers *numbers, uint64_t value)
 {
 	numbers->values[numbers->nr++] = value;
 }
@@ -413,12 +390,12 @@ INLINE void put_time(struct vs_columns *columns, const struct vs_columns_now *no
 {
 	uint64_t delta = get_delta(columns, time_ns);
 
-	columns->time_classes[columns->nr] = (uint8_t)vs_columns_predict_get_time_class(now);
+	columns->bytes->time_classes[columns->nr] = (uint8_t)vs_columns_predict_get_time_class(now);
 	if (delta < VS_TIME_POWER) {
-		columns->times[columns->nr] = (uint8_t)delta;
+		columns->bytes->times[columns->nr] = (uint8_t)delta;
 		vs_columns_predict_take_time(now, delta);
 	} else {
-		columns->times[columns->nr] = put_long_time(columns, delta);
+		columns->bytes->times[columns->nr] = put_long_time(columns, delta);
 		vs_columns_predict_take_time(now, delta);
 	}
 }
@@ -448,7 +425,7 @@ INLINE uint32_t put_size(struct vs_columns *columns, const struct vs_columns_now
 		put_known(columns, VS_COLUMN_SIZE, VS_COLUMN_SIZE_LOW, VS_SIZE_KNOWN, size);
 	} else {
 		put_byte(columns, VS_COLUMN_SIZE, VS_SIZE_NEW);
-		add_number(&columns->sizes, value);
+		add_number(&columns->bytes->sizes, value);
 		size = vs_columns_predict_add_size(predict, value);
 		set_slot(columns, slot, size);
 	}
@@ -484,7 +461,7 @@ INLINE uint32_t put_address(struct vs_columns *columns, const struct vs_columns_
 	}
 	if (!is_number(newest)) {
 		put_byte(columns, VS_COLUMN_ADDRESS, VS_ADDRESS_NEW);
-		add_number(&columns->addresses, address);
+		add_number(&columns->bytes->addresses, address);
 		return VS_COLUMNS_NONE;
 	}
 	put_known(columns, VS_COLUMN_ADDRESS, VS_COLUMN_ADDRESS_LOW, VS_ADDRESS_KNOWN,
@@ -515,7 +492,7 @@ INLINE void put_free(struct vs_columns *columns, const struct vs_columns_now *no
 
 	if (!is_number(alloc) || predict->allocs[alloc].state != VS_COLUMNS_LIVE) {
 		put_byte(columns, VS_COLUMN_FREE, VS_FREE_NEW);
-		add_number(&columns->addresses, address->value);
+		add_number(&columns->bytes->addresses, address->value);
 		vs_columns_predict_take_address(now, address->value);
 		return;
 	}
@@ -732,37 +709,11 @@ void vs_columns_add_some(struct vs_columns *columns, const struct vs_record *eve
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
-static uint8_t *get_buffer(struct vs_columns *columns, enum vs_column column)
-{
-	switch (column) {
-	case VS_COLUMN_SITE_LOW:
-	case VS_COLUMN_SIZE_LOW:
-	case VS_COLUMN_ADDRESS_LOW:
-	case VS_COLUMN_FREE_LOW:
-		return columns->lows[column - VS_COLUMN_SITE_LOW];
-	case VS_COLUMN_TIME_REST:
-		return columns->time_rests;
-	case VS_COLUMN_THREAD:
-		return columns->threads;
-	case VS_COLUMN_NEW_SITE:
-		return columns->new_sites;
-	case VS_COLUMN_ROW:
-		return columns->rows;
-	case VS_COLUMN_SITE:
-	case VS_COLUMN_SIZE:
-	case VS_COLUMN_ADDRESS:
-	case VS_COLUMN_FREE:
-		return columns->codes[column];
-	default:
-		return NULL; /* made from numbers, or from all times */
-	}
-}
-
 static void begin_block(struct vs_columns *columns)
 {
 	columns->nr = 0;
-	columns->sizes.nr = 0;
-	columns->addresses.nr = 0;
+	columns->bytes->sizes.nr = 0;
+	columns->bytes->addresses.nr = 0;
 	if (columns->mark == (uint32_t)UINT16_MAX << 16) {
 		columns->mark = 0;
 		memset(&columns->threads_by_id, 0, sizeof(columns->threads_by_id));
@@ -772,155 +723,47 @@ static void begin_block(struct vs_columns *columns)
 	}
 	columns->mark += 1u << 16;
 	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
-		columns->ends[i] = get_buffer(columns, (enum vs_column)i);
+		columns->ends[i] = vs_columns_bytes_of(columns->bytes, (enum vs_column)i);
 	vs_columns_predict_begin(&columns->predict);
 }
 
-/*
- * Numbers without what they have in common: above the lowest, without the zero bits at their end,
- * first the lowest byte of all of them, then the next.
- */
-static uint8_t *put_planes(uint8_t *out, const struct numbers *numbers)
+static void end_block(struct vs_columns *columns)
 {
-	uint64_t lowest = UINT64_MAX, bits = 0;
-	uint32_t shift, width;
+	struct vs_columns_bytes *bytes = columns->bytes;
 
-	if (!numbers->nr)
-		return out;
-	for (uint32_t i = 0; i < numbers->nr; i++)
-		if (numbers->values[i] < lowest)
-			lowest = numbers->values[i];
-	for (uint32_t i = 0; i < numbers->nr; i++)
-		bits |= numbers->values[i] - lowest;
-	shift = bits ? (uint32_t)__builtin_ctzll(bits) : 0;
-	width = bits ? (71 - (uint32_t)__builtin_clzll(bits) - shift) / 8 : 0;
-	out = vs_wire_put_varint(out, lowest);
-	*out++ = (uint8_t)shift;
-	*out++ = (uint8_t)width;
-	for (uint32_t plane = 0; plane < width; plane++)
-		for (uint32_t i = 0; i < numbers->nr; i++)
-			*out++ = (uint8_t)((numbers->values[i] - lowest) >> shift >> 8 * plane);
-	return out;
+	bytes->time_unit_ns = columns->time_unit_ns;
+	bytes->first_time = columns->first_time;
+	bytes->nr = columns->nr;
+	memcpy(bytes->ends, columns->ends, sizeof(bytes->ends));
 }
 
-static void add_part(struct vs_columns *columns, size_t size, enum vs_byte_texture texture)
+struct vs_columns_bytes *vs_columns_exchange(struct vs_columns *columns,
+					     struct vs_columns_bytes *other)
 {
-	struct vs_byte_texture_part *last = &columns->parts[columns->nr_parts];
+	struct vs_columns_bytes *bytes = columns->bytes;
 
-	_Static_assert(VS_NR_COLUMNS < VS_COLUMNS_NR_PARTS, "the head is one, too");
-	if (!size)
-		return;
-	if (columns->nr_parts && last[-1].texture == texture)
-		last[-1].size += size;
-	else
-		columns->parts[columns->nr_parts++] = (struct vs_byte_texture_part){size, texture};
-}
-
-/*
- * Each class by itself, in the order of events. Mostly the next event is of the same class as the
- * one before, and to count up what was just counted up waits for memory: so the events go in four
- * parts, one of each in turn.
- */
-#define NR_TURNS 4
-static void sort_times(struct vs_columns *columns)
-{
-	const uint8_t *classes = columns->time_classes, *times = columns->times;
-	uint8_t *sorted = columns->sorted_times;
-	uint32_t ends[NR_TURNS][VS_NR_TIME_CLASSES] = {0};
-	size_t size = columns->nr / NR_TURNS;
-	uint32_t end = 0;
-
-	for (size_t i = 0; i < size; i++) {
-		ends[0][classes[i]]++;
-		ends[1][classes[i + size]]++;
-		ends[2][classes[i + 2 * size]]++;
-		ends[3][classes[i + 3 * size]]++;
-	}
-	for (size_t i = NR_TURNS * size; i < columns->nr; i++)
-		ends[3][classes[i]]++;
-	for (uint32_t class = 0; class < VS_NR_TIME_CLASSES; class ++) {
-		for (uint32_t turn = 0; turn < NR_TURNS; turn++) {
-			uint32_t nr = ends[turn][class];
-
-			ends[turn][class] = end;
-			end += nr;
-		}
-		columns->time_ends[class] = end;
-	}
-	for (size_t i = 0; i < size; i++) {
-		sorted[ends[0][classes[i]]++] = times[i];
-		sorted[ends[1][classes[i + size]]++] = times[i + size];
-		sorted[ends[2][classes[i + 2 * size]]++] = times[i + 2 * size];
-		sorted[ends[3][classes[i + 3 * size]]++] = times[i + 3 * size];
-	}
-	for (size_t i = NR_TURNS * size; i < columns->nr; i++)
-		sorted[ends[3][classes[i]]++] = times[i];
-}
-
-/* What is in a column so far, and how many bytes of it there are; NULL: it is made from numbers. */
-static const uint8_t *get_bytes(struct vs_columns *columns, enum vs_column column, size_t *size)
-{
-	const uint8_t *bytes = get_buffer(columns, column);
-	uint32_t start = 0;
-
-	*size = bytes ? (size_t)(columns->ends[column] - bytes) : 0;
-	if (column < VS_COLUMN_TIME || column >= VS_COLUMN_TIME_END)
-		return bytes;
-	if (column > VS_COLUMN_TIME)
-		start = columns->time_ends[column - VS_COLUMN_TIME - 1];
-	*size = columns->time_ends[column - VS_COLUMN_TIME] - start;
-	return columns->sorted_times + start;
-}
-
-/* Writes a column, and its two sizes at *head. */
-static uint8_t *put_column(struct vs_columns *columns, enum vs_column column, uint8_t *out,
-			   uint8_t **head)
-{
-	size_t size, stored;
-	const uint8_t *bytes = get_bytes(columns, column, &size);
-
-	if (column == VS_COLUMN_NEW_SIZE)
-		size = (size_t)(put_planes(out, &columns->sizes) - out);
-	else if (column == VS_COLUMN_NEW_ADDRESS)
-		size = (size_t)(put_planes(out, &columns->addresses) - out);
-	stored = size;
-	if (column < VS_COLUMN_TIME_END)
-		stored = vs_columns_pack_put(out, bytes, size);
-	else if (bytes)
-		vs_wire_put_bytes(out, bytes, size);
-	*head = vs_wire_put_varint(*head, size);
-	*head = vs_wire_put_varint(*head, stored);
-	add_part(columns, stored,
-		 column < VS_COLUMN_TIME_END ? VS_BYTE_TEXTURE_DENSE
-					     : vs_byte_texture_get(out, stored));
-	return out + stored;
+	end_block(columns);
+	columns->bytes = other;
+	begin_block(columns);
+	return bytes;
 }
 
 size_t vs_columns_finish(struct vs_columns *columns, uint8_t *out)
 {
-	uint8_t *body = out + HEAD_SIZE_MAX, *end = body, *head = out;
+	size_t size;
 
-	columns->nr_parts = 0;
 	if (!columns->nr)
 		return 0;
-	head = vs_wire_put_varint(head, columns->time_unit_ns);
-	head = vs_wire_put_varint(head, columns->first_time);
-	head = vs_wire_put_varint(head, VS_NR_COLUMNS);
-	add_part(columns, 1, VS_BYTE_TEXTURE_DENSE);
-	sort_times(columns);
-	for (uint32_t i = 0; i < VS_NR_COLUMNS; i++)
-		end = put_column(columns, (enum vs_column)i, end, &head);
-	memmove(head, body, (size_t)(end - body));
-	columns->parts[0].size += (size_t)(head - out) - 1; /* now that it is known */
+	end_block(columns);
+	size = vs_columns_bytes_put(columns->bytes, out);
 	begin_block(columns);
-	return (size_t)(head - out) + (size_t)(end - body);
+	return size;
 }
 
 const struct vs_byte_texture_part *vs_columns_get_parts(const struct vs_columns *columns,
 							uint32_t *nr)
 {
-	*nr = columns->nr_parts;
-	return columns->parts;
+	return vs_columns_bytes_get_parts(columns->bytes, nr);
 }
 
 /* ---- Life --------------------------------------------------------------------------------- */
@@ -936,6 +779,10 @@ int vs_columns_create(struct vs_columns **columns, uint32_t time_unit_ns)
 		    0);
 	if (made == MAP_FAILED)
 		return -VS_ERR_NO_MEMORY;
+	if (vs_columns_bytes_create(&made->bytes)) {
+		munmap(made, sizeof(*made));
+		return -VS_ERR_NO_MEMORY;
+	}
 	made->time_unit_ns = time_unit_ns;
 	made->reciprocal =
 		UINT64_MAX / time_unit_ns + 1; /* 0 for a unit of 1, and right for 0 ns */
@@ -947,8 +794,10 @@ int vs_columns_create(struct vs_columns **columns, uint32_t time_unit_ns)
 
 void vs_columns_destroy(struct vs_columns *columns)
 {
-	if (columns)
-		munmap(columns, sizeof(*columns));
+	if (!columns)
+		return;
+	vs_columns_bytes_destroy(columns->bytes);
+	munmap(columns, sizeof(*columns));
 }
 
 uint32_t vs_columns_get_nr(const struct vs_columns *columns)
@@ -959,9 +808,4 @@ uint32_t vs_columns_get_nr(const struct vs_columns *columns)
 bool vs_columns_is_full(const struct vs_columns *columns)
 {
 	return columns->nr == VS_COLUMNS_MAX;
-}
-
-size_t vs_columns_bound(void)
-{
-	return HEAD_SIZE_MAX + (size_t)VS_COLUMNS_MAX * VS_COLUMNS_EVENT_MAX;
 }
