@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "populate.h"
 
 /* linux/magic.h; that header is not everywhere as new as this list. */
 #define FS_EXT4    0xef53
@@ -322,11 +323,6 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 }
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
-
-/* Linux 5.14. */
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 /*
  * In chunks: how many are ready before the first is full, which most processes never get to; how

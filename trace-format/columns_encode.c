@@ -6,6 +6,7 @@
 #include "columns_fields.h"
 #include "columns_pack.h"
 #include "columns_predict.h"
+#include "populate.h"
 #include "wire.h"
 
 /* The compiler would call what is used for several types of events. */
@@ -41,6 +42,7 @@ struct vs_columns {
 	uint64_t floor_ns;              /* time of the event before, as the decoder will see it */
 	uint32_t nr_unexpected;         /* sites, among the events that were added together */
 	bool is_astray;                 /* it was many of them the last time */
+	bool has_homes, has_site_homes; /* pages of what events and sites go all over */
 	struct vs_columns_bytes *bytes; /* what becomes of the events */
 	uint8_t *ends[VS_NR_COLUMNS];   /* of its columns so far */
 	struct ahead ahead[NR_AHEAD_THREADS]; /* by a thread's id */
@@ -697,8 +699,33 @@ INLINE void add_together(struct vs_columns *columns, const struct vs_record *eve
 				     columns->predict.nr_sites >= MIN_SITES_AHEAD;
 }
 
+/*
+ * What is found by a hash goes all over its table: with so many events, or sites, it has nearly all
+ * pages anyway, and got them one by one.
+ */
+#define MANY_EVENTS 4096u
+#define MANY_SITES  512u
+
+static __attribute__((noinline)) void settle_events(struct vs_columns *columns)
+{
+	vs_populate(&columns->allocs_by_address, sizeof(columns->allocs_by_address));
+	vs_populate(columns->predict.contexts, sizeof(columns->predict.contexts));
+	vs_populate(columns->predict.places, sizeof(columns->predict.places));
+	columns->has_homes = true;
+}
+
+static __attribute__((noinline)) void settle_sites(struct vs_columns *columns)
+{
+	vs_populate(&columns->sites_by_fields, sizeof(columns->sites_by_fields));
+	columns->has_site_homes = true;
+}
+
 void vs_columns_add_some(struct vs_columns *columns, const struct vs_record *events, uint32_t nr)
 {
+	if (!columns->has_homes && columns->nr >= MANY_EVENTS)
+		settle_events(columns);
+	if (!columns->has_site_homes && columns->predict.nr_sites >= MANY_SITES)
+		settle_sites(columns);
 	if (!columns->nr && nr) {
 		columns->first_time = events->time_ns / columns->time_unit_ns;
 		columns->floor_ns = columns->first_time * columns->time_unit_ns;

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
+#include "populate.h"
+
 #define MIN_CAPACITY 4096u
 
 /* 64 MiB: the host's memory is not ours. Far more frames than any program has had so far. */
@@ -64,6 +66,8 @@ static bool grow(struct vs_stack_tree *tree)
 			      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (larger.entries == MAP_FAILED)
 		return false;
+	/* Entries go all over it. */
+	vs_populate(larger.entries, larger.capacity * sizeof(larger.entries[0]));
 	for (uint32_t i = 0; i < tree->capacity; i++) {
 		const struct vs_stack_tree_entry *entry = &tree->entries[i];
 
