@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "exit_help.h"
 #include "futex.h"
 #include "memory_info.h"
 #include "own_thread.h"
@@ -82,6 +83,7 @@ static void *run(void *unused)
 	work();
 	if (atomic_load_explicit(&state, memory_order_acquire) == STATE_STOPPING) {
 		vs_session_finish();
+		vs_exit_help_end();
 	} else {
 		vs_session_park();
 		stopped = STATE_NONE;
@@ -123,6 +125,8 @@ static void end_thread(uint32_t how)
 		return;
 	vs_futex_wake_all(&state);
 	vs_drain_wake();
+	if (how == STATE_STOPPING)
+		vs_exit_help_serve(VS_DRAIN_STOP_MS);
 	while (atomic_load_explicit(&state, memory_order_acquire) == how &&
 	       vs_clock_now_ns() < end_ns)
 		vs_futex_wait(&state, how, 100);
@@ -147,4 +151,5 @@ void vs_drain_forget(void)
 {
 	atomic_store_explicit(&state, STATE_NONE, memory_order_relaxed);
 	atomic_store_explicit(&bell, 0, memory_order_relaxed);
+	vs_exit_help_forget();
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "compose.h"
+#include "exit_help.h"
 #include "info.h"
 #include "memory_info.h"
 #include "merge.h"
@@ -477,6 +478,16 @@ static void keep_small(void)
 	remember_file(fd);
 }
 
+static void note_failure(uint64_t now)
+{
+	if (!session.has_told)
+		vs_message_post("the trace ", session.path, " cannot be written (",
+				error_text(errno),
+				"); its log keeps what fits, the rest is counted", NULL);
+	session.has_told = true;
+	session.failed_ns = now;
+}
+
 /* Writes out what the writer has; then the log may forget it. False: not now. */
 static bool flush(void)
 {
@@ -485,12 +496,7 @@ static bool flush(void)
 	if (session.failed_ns && now - session.failed_ns < RETRY_NS)
 		return false;
 	if (vs_writer_flush(session.writer)) {
-		if (!session.has_told)
-			vs_message_post("the trace ", session.path, " cannot be written (",
-					error_text(errno),
-					"); its log keeps what fits, the rest is counted", NULL);
-		session.has_told = true;
-		session.failed_ns = now;
+		note_failure(now);
 		return false;
 	}
 	session.failed_ns = 0;
@@ -500,6 +506,32 @@ static bool flush(void)
 	vs_merge_release(session.merge);
 	keep_small();
 	return true;
+}
+
+/* Ahead of need: threads must not have to do it. */
+static void keep_room(void)
+{
+	if (vs_live_log_get_nr_free(&session.log) <= vs_live_log_get_nr_chunks(&session.log) / 2)
+		(void)vs_session_make_room();
+	vs_live_log_populate(&session.log);
+}
+
+/*
+ * A block is full. Once the program ends, the thread that waits for us packs it while we go on; the
+ * log keeps everything until the last one is written, and needs no more room. False: not now.
+ */
+static bool flush_full(void)
+{
+	static const struct vs_writer_help help = {vs_exit_help_give, vs_exit_help_await};
+
+	if (session.limit || !vs_exit_help_is_there()) {
+		keep_room();
+		return flush();
+	}
+	if (!vs_writer_flush_aside(session.writer, &help))
+		return true;
+	note_failure(vs_clock_now_ns());
+	return false;
 }
 
 /* Small blocks compress badly, but a log that fills cannot wait for more. */
@@ -521,14 +553,6 @@ static void set_anchor(void)
 	vs_clock_get_instant(&now);
 	anchor = vs_clock_anchor(&now, &session.start);
 	vs_live_log_set_anchor(&session.log, &anchor);
-}
-
-/* Ahead of need: threads must not have to do it. */
-static void keep_room(void)
-{
-	if (vs_live_log_get_nr_free(&session.log) <= vs_live_log_get_nr_chunks(&session.log) / 2)
-		(void)vs_session_make_room();
-	vs_live_log_populate(&session.log);
 }
 
 static void note_sizes(const struct vs_record *records, uint32_t nr)
@@ -569,8 +593,7 @@ static bool take_published(uint64_t now_ns)
 		/* Before the next ones are taken: what is taken and not added is lost. */
 		room = vs_writer_get_room(session.writer);
 		if (!room) {
-			keep_room();
-			if (!flush())
+			if (!flush_full())
 				return false;
 			continue;
 		}

@@ -31,10 +31,22 @@
 /* People do not need it finer, and most bytes of an event are its time. */
 #define TIME_UNIT_NS 1000u
 
+/* The EVENTS block of a flush, while it is made. */
+struct packing {
+	struct vs_columns_bytes *content; /* its events; NULL: they are still in the columns */
+	struct vs_block_header header;
+	uint8_t *columns; /* where they belong in `raw`, behind what is covered */
+	uint8_t *start;   /* of the block, in `out` */
+	uint8_t *end;     /* when it is made */
+};
+
 /*
  * What was added waits in info, definitions, coverage and columns. A flush makes blocks of it in
  * `out`, all of them one behind the other, and writes them. If that fails they stay there, and
  * nothing more is taken until they are written.
+ *
+ * While another thread makes the last block (help), `raw`, `out`, `packing` and zlib are its own;
+ * what is added meanwhile goes where it always goes.
  */
 struct vs_writer {
 	int fd;
@@ -42,13 +54,18 @@ struct vs_writer {
 	bool needs_header; /* the file has none yet */
 	struct vs_writer_zlib zlib;
 	struct vs_columns *columns;
+	struct vs_columns_bytes *spare;    /* to exchange; NULL: none yet, or it is being packed */
+	const struct vs_writer_help *help; /* who makes a block now; NULL: nobody */
+	struct packing packing;
 	struct vs_stack_tree tree;
 	struct vs_coverage coverage;
 	size_t map_size;
-	uint64_t file_size; /* whole flushes only */
-	uint64_t nr_events; /* in the file */
-	uint32_t nr_pending;
+	uint64_t file_size;  /* whole flushes only */
+	uint64_t nr_events;  /* in the file */
+	uint32_t nr_pending; /* waiting */
 	uint32_t nr_pending_events;
+	uint32_t nr_out; /* in `out` */
+	uint32_t nr_out_events;
 	uint64_t first_time_ns; /* of pending events */
 	uint64_t last_time_ns;
 	size_t info_size;
@@ -58,7 +75,7 @@ struct vs_writer {
 	struct vs_writer_totals totals; /* of a snapshot that is being written */
 	uint64_t snapshot_offset;       /* where that begins */
 	int snapshot_err;
-	size_t out_size; /* > 0: a flush that has failed */
+	size_t out_size; /* > 0: they are to be written; the last flush has failed */
 	uint8_t *raw;    /* room for the payload of EVENTS */
 	uint8_t *out;    /* room for the blocks of a flush */
 	uint8_t info[INFO_SIZE];
@@ -121,7 +138,10 @@ static uint32_t get_parts(const struct vs_writer *writer, size_t size,
 			  struct vs_byte_texture_part parts[VS_COLUMNS_NR_PARTS + 1])
 {
 	uint32_t nr;
-	const struct vs_byte_texture_part *known = vs_columns_get_parts(writer->columns, &nr);
+	const struct vs_columns_bytes *content = writer->packing.content;
+	const struct vs_byte_texture_part *known =
+		content ? vs_columns_bytes_get_parts(content, &nr)
+			: vs_columns_get_parts(writer->columns, &nr);
 
 	parts[0] = (struct vs_byte_texture_part){size, VS_BYTE_TEXTURE_REPEATING};
 	memcpy(parts + 1, known, nr * sizeof(*parts));
@@ -206,31 +226,58 @@ static uint64_t round_time(uint64_t time_ns)
 	return time_ns - time_ns % TIME_UNIT_NS;
 }
 
-static uint8_t *put_events(struct vs_writer *writer, uint8_t *out)
+/* The block of all events that wait, to be made at `out`. Others may be added from now on. */
+static void begin_events(struct vs_writer *writer, uint8_t *out)
 {
-	struct vs_block_header header = {
+	struct packing *packing = &writer->packing;
+
+	packing->header = (struct vs_block_header){
 		.kind = VS_BLOCK_EVENTS,
 		.nr_records = writer->nr_pending_events,
 		.first_time_ns = round_time(writer->first_time_ns),
 		.last_time_ns = round_time(writer->last_time_ns),
 	};
-	uint8_t *p = vs_coverage_put(writer->raw, &writer->coverage);
-	enum how how = ANY;
-
+	packing->columns = vs_coverage_put(writer->raw, &writer->coverage);
+	packing->start = out;
 	vs_coverage_clear(&writer->coverage);
-	if (writer->nr_pending_events) {
-		p += vs_columns_finish(writer->columns, p);
-		how = WITH_COLUMNS;
-	}
 	writer->first_time_ns = 0;
 	writer->last_time_ns = 0;
-	out = put_block(writer, out, writer->raw, (size_t)(p - writer->raw), &header,
-			writer->nr_plain ? AS_IT_IS : how);
+	if (writer->spare && writer->nr_pending_events) {
+		packing->content = vs_columns_exchange(writer->columns, writer->spare);
+		writer->spare = NULL;
+	}
+}
+
+/* Makes it; in any thread. */
+static void pack_events(void *what)
+{
+	struct vs_writer *writer = what;
+	struct packing *packing = &writer->packing;
+	uint8_t *p = packing->columns;
+	enum how how = ANY;
+
+	if (packing->header.nr_records) {
+		p += packing->content ? vs_columns_bytes_put(packing->content, p)
+				      : vs_columns_finish(writer->columns, p);
+		how = WITH_COLUMNS;
+	}
+	packing->end = put_block(writer, packing->start, writer->raw, (size_t)(p - writer->raw),
+				 &packing->header, writer->nr_plain ? AS_IT_IS : how);
+}
+
+/* It is made. */
+static void end_events(struct vs_writer *writer)
+{
+	const struct vs_block_header *header = &writer->packing.header;
+
+	if (writer->packing.content)
+		writer->spare = writer->packing.content;
+	writer->packing.content = NULL;
 	if (writer->nr_plain)
 		writer->nr_plain--;
-	else if (header.stored_size > header.raw_size - header.raw_size / LITTLE_GAIN)
+	else if (header->stored_size > header->raw_size - header->raw_size / LITTLE_GAIN)
 		writer->nr_plain = NR_PLAIN;
-	return out;
+	writer->out_size = (size_t)(writer->packing.end - writer->out);
 }
 
 /* Times of the first and the last event of a block, from events in a row. */
@@ -242,8 +289,10 @@ static void note_times(struct vs_writer *writer, const struct vs_record *events,
 		writer->first_time_ns = events[0].time_ns;
 }
 
-/* Makes blocks of all that was added. */
-static void encode(struct vs_writer *writer)
+/* ---- Flushing -------------------------------------------------------------------------------- */
+
+/* Makes blocks of all that waits but its events. Returns the place behind them. */
+static uint8_t *begin_flush(struct vs_writer *writer)
 {
 	uint8_t *p = writer->out;
 
@@ -257,25 +306,84 @@ static void encode(struct vs_writer *writer)
 		p = put_info(writer, p);
 	if (writer->definitions_size)
 		p = put_definitions(writer, p);
-	if (writer->nr_pending)
-		p = put_events(writer, p);
-	writer->out_size = (size_t)(p - writer->out);
+	return p;
+}
+
+/* Nothing waits any more: it is in `out`, or will be. */
+static void move_pending(struct vs_writer *writer)
+{
+	writer->nr_out = writer->nr_pending;
+	writer->nr_out_events = writer->nr_pending_events;
+	writer->nr_pending = 0;
+	writer->nr_pending_events = 0;
+}
+
+static int write_out(struct vs_writer *writer)
+{
+	int err = append(writer, writer->out, writer->out_size);
+
+	if (err)
+		return err;
+	writer->nr_events += writer->nr_out_events;
+	writer->nr_out = 0;
+	writer->nr_out_events = 0;
+	writer->out_size = 0;
+	return 0;
+}
+
+/* Waits for what another thread makes. */
+static void await_help(struct vs_writer *writer)
+{
+	if (!writer->help)
+		return;
+	writer->help->await();
+	writer->help = NULL;
+	end_events(writer);
+}
+
+/* What an earlier flush has left. */
+static int write_rest(struct vs_writer *writer)
+{
+	await_help(writer);
+	return writer->out_size ? write_out(writer) : 0;
 }
 
 int vs_writer_flush(struct vs_writer *writer)
 {
-	int err;
+	int err = write_rest(writer);
+	uint8_t *p;
 
-	if (!writer->out_size)
-		encode(writer);
-	err = append(writer, writer->out, writer->out_size);
 	if (err)
 		return err;
-	writer->nr_events += writer->nr_pending_events;
-	writer->nr_pending = 0;
-	writer->nr_pending_events = 0;
-	writer->out_size = 0;
-	return 0;
+	p = begin_flush(writer);
+	writer->out_size = (size_t)(p - writer->out);
+	if (writer->nr_pending) {
+		begin_events(writer, p);
+		pack_events(writer);
+		end_events(writer);
+	}
+	move_pending(writer);
+	return write_out(writer);
+}
+
+int vs_writer_flush_aside(struct vs_writer *writer, const struct vs_writer_help *help)
+{
+	int err = write_rest(writer);
+
+	if (err)
+		return err;
+	if (!writer->nr_pending_events ||
+	    (!writer->spare && vs_columns_bytes_create(&writer->spare)))
+		return vs_writer_flush(writer);
+	begin_events(writer, begin_flush(writer));
+	move_pending(writer);
+	if (help->give(pack_events, writer)) {
+		writer->help = help;
+		return 0;
+	}
+	pack_events(writer);
+	end_events(writer);
+	return write_out(writer);
 }
 
 /* ---- Snapshots ------------------------------------------------------------------------------- */
@@ -409,6 +517,9 @@ int vs_writer_resume(struct vs_writer **writer, int fd, const struct vs_writer_z
 
 void vs_writer_abandon(struct vs_writer *writer)
 {
+	await_help(writer);
+	if (writer->spare)
+		vs_columns_bytes_destroy(writer->spare);
 	close(writer->fd);
 	vs_stack_tree_fini(&writer->tree);
 	if (writer->columns)
@@ -427,7 +538,7 @@ static int finish(struct vs_writer *writer, uint64_t nr_lost, enum vs_end how)
 	err = vs_writer_flush(writer);
 	saved = errno;
 	end.nr_events = writer->nr_events;
-	end.nr_lost = nr_lost + writer->nr_pending_events;
+	end.nr_lost = nr_lost + writer->nr_out_events + writer->nr_pending_events;
 	end.how = how;
 	vs_block_put_end(payload, &end);
 	behind = put_block(writer, writer->out, payload, sizeof(payload), &header, ANY);
@@ -539,7 +650,7 @@ bool vs_writer_is_full(const struct vs_writer *writer)
 
 uint32_t vs_writer_get_nr_pending(const struct vs_writer *writer)
 {
-	return writer->nr_pending;
+	return writer->nr_out + writer->nr_pending;
 }
 
 uint64_t vs_writer_get_size(const struct vs_writer *writer)

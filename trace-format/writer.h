@@ -82,7 +82,7 @@ uint32_t vs_writer_get_room(const struct vs_writer *writer);
 /* Time for vs_writer_flush: a block is full, or there is no room for one more record. */
 bool vs_writer_is_full(const struct vs_writer *writer);
 
-/* Records added since the last flush. */
+/* Records added that are not in the file. */
 uint32_t vs_writer_get_nr_pending(const struct vs_writer *writer);
 
 /*
@@ -90,6 +90,24 @@ uint32_t vs_writer_get_nr_pending(const struct vs_writer *writer);
  * after the last vs_writer_add_info: a log is only believed if INFO says that it belongs here.
  */
 VS_MUST_CHECK int vs_writer_flush(struct vs_writer *writer);
+
+/*
+ * Somebody with a thread to spare. give: has it do a piece of work; false: nobody is there. await:
+ * until what was given is done, and can be seen here. It belongs to the caller, and stays.
+ */
+struct vs_writer_help {
+	bool (*give)(void (*work)(void *what), void *what);
+	void (*await)(void);
+};
+
+/*
+ * As vs_writer_flush(), but events are packed by whoever helps while others are added: what was
+ * added may be in the file only after the next flush of either kind, which says so if it cannot be.
+ * The log must not forget it before a vs_writer_flush() has succeeded. With nobody there it is
+ * that.
+ */
+VS_MUST_CHECK int vs_writer_flush_aside(struct vs_writer *writer,
+					const struct vs_writer_help *help);
 
 /*
  * A snapshot: docs/trace-format.md, section 3.6. Right after a flush, and in this order: begin, how

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "drain.h"
+#include "exit_help.h"
 #include "thread.h"
 
 /* The thread, with a double in the place of the session that it works on. */
@@ -36,6 +37,8 @@ static struct calls {
 	_Atomic bool is_broken;
 	_Atomic bool is_deserted;
 	_Atomic int finish_ms;
+	_Atomic bool gives_work; /* at the end */
+	_Atomic long helper;     /* thread that did it */
 } * calls;
 
 static void take_a_nap(int ms)
@@ -70,8 +73,19 @@ bool vs_session_take(void)
 	return !calls->is_broken;
 }
 
+static void help(void *what)
+{
+	struct calls *to = what;
+
+	to->helper = syscall(SYS_gettid);
+}
+
 void vs_session_finish(void)
 {
+	/* Who waits is there in a moment; a minute means never. */
+	for (int i = 0; calls->gives_work && i < 60000 && !vs_exit_help_give(help, calls); i++)
+		take_a_nap(1);
+	vs_exit_help_await();
 	take_a_nap(calls->finish_ms);
 	calls->nr_finished++;
 }
@@ -173,6 +187,16 @@ static void test_stop_waits_for_the_end_of_the_trace(void **state)
 	assert_int_equal(calls->nr_parked, 0);
 	vs_drain_stop(); /* and does not end it twice */
 	assert_int_equal(calls->nr_finished, 1);
+}
+
+static void test_who_waits_for_the_end_helps(void **state)
+{
+	(void)state;
+	calls->gives_work = true;
+	assert_int_equal(vs_drain_start(), 0);
+	vs_drain_stop();
+	assert_int_equal(calls->nr_finished, 1);
+	assert_int_equal(calls->helper, syscall(SYS_gettid));
 }
 
 static void test_without_a_thread_there_is_nothing_to_stop(void **state)
@@ -306,6 +330,7 @@ int main(void)
 		TEST(test_the_thread_has_files_and_signals_of_its_own),
 		TEST(test_it_looks_after_the_log_woken_or_not),
 		TEST(test_stop_waits_for_the_end_of_the_trace),
+		TEST(test_who_waits_for_the_end_helps),
 		TEST(test_without_a_thread_there_is_nothing_to_stop),
 		TEST(test_a_trace_that_is_broken_is_left_alone_until_the_end),
 		TEST(test_a_parked_thread_is_gone_and_another_one_may_come),

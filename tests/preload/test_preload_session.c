@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "exit_help.h"
 #include "info.h"
 #include "message.h"
 #include "reader.h"
@@ -181,6 +183,37 @@ static void test_the_end_completes_the_trace_and_removes_the_log(void **state)
 	vs_session_finish(); /* once more does no harm */
 	check(2 * NR_EVENTS);
 	assert_message(NULL);
+}
+
+#define NR_IN_BLOCKS 300000u
+
+static void *finish(void *unused)
+{
+	vs_session_finish();
+	vs_exit_help_end();
+	return unused;
+}
+
+/* Several blocks are left, and the first thread packs them. */
+static void test_much_that_is_left_at_the_end_is_there_once(void **state)
+{
+	pthread_t drain;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin();
+		say(1, NR_IN_BLOCKS);
+		vs_exit_help_forget();
+		assert_int_equal(pthread_create(&drain, NULL, finish, NULL), 0);
+		if (i)
+			vs_exit_help_serve(60000);
+		pthread_join(drain, NULL);
+		assert_true(check(NR_IN_BLOCKS).is_complete);
+		assert_false(exists(log_path));
+		assert_message(NULL);
+		vs_session_detach();
+		unlink(path);
+	}
 }
 
 static void test_whoever_ends_it_need_not_have_begun(void **state)
@@ -403,6 +436,7 @@ int main(void)
 		TEST(test_what_was_said_is_in_the_pair_before_anybody_takes_it),
 		TEST(test_what_was_taken_is_there_once),
 		TEST(test_the_end_completes_the_trace_and_removes_the_log),
+		TEST(test_much_that_is_left_at_the_end_is_there_once),
 		TEST(test_whoever_ends_it_need_not_have_begun),
 		TEST(test_a_parked_session_is_in_the_pair_and_goes_on),
 		TEST(test_a_log_without_room_gets_some),

@@ -149,6 +149,7 @@ void vs_pair_maker_fill(struct vs_record *record, enum vs_record_type type,
 	struct filler filler = {.random = random, .storage = storage};
 
 	memset(record, 0, sizeof(*record));
+	memset(storage->text, 0, VS_CODEC_SHORT_TEXT_MAX);
 	record->type = type;
 	if (vs_record_is_event(type)) {
 		record->time_ns = draw_number(&filler);

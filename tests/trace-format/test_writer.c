@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -577,6 +578,169 @@ static void test_end_that_cannot_be_written_is_an_error(void **state)
 	vs_pair_maker_fini(&maker);
 }
 
+/* ---- With somebody's help ----------------------------------------------------------------------
+ */
+
+static pthread_t helper;
+static struct {
+	void (*work)(void *what);
+	void *what;
+} job;
+static bool is_nobody_there;
+static uint32_t nr_given;
+
+static void *run_job(void *unused)
+{
+	job.work(job.what);
+	return unused;
+}
+
+/* Begins at once, and may go on until it is awaited. */
+static bool give_to_thread(void (*work)(void *what), void *what)
+{
+	if (is_nobody_there)
+		return false;
+	job.work = work;
+	job.what = what;
+	assert_int_equal(pthread_create(&helper, NULL, run_job, NULL), 0);
+	nr_given++;
+	return true;
+}
+
+static void await_thread(void)
+{
+	assert_int_equal(pthread_join(helper, NULL), 0);
+}
+
+static const struct vs_writer_help help = {give_to_thread, await_thread};
+
+/* So many blocks of random events and definitions, and some more; the bytes of the trace. */
+static uint8_t *make_trace(bool with_zlib, const struct vs_writer_help *with_help, size_t *size)
+{
+	struct vs_reader_state seen;
+	struct vs_pair_maker maker;
+	uint8_t *bytes;
+
+	vs_pair_maker_init(&maker, 0, with_zlib);
+	for (uint32_t nr_flushes = 0, nr = 0; nr_flushes < 7;) {
+		vs_pair_maker_add_random(&maker);
+		/* Large ones, small ones, and one with a single record. */
+		if (!vs_writer_is_full(maker.writer) && ++nr < 20000u * (nr_flushes % 3))
+			continue;
+		nr = 0;
+		assert_int_equal(with_help ? vs_writer_flush_aside(maker.writer, with_help)
+					   : vs_writer_flush(maker.writer),
+				 0);
+		nr_flushes++;
+	}
+	vs_pair_maker_close(&maker, 0);
+	vs_pair_maker_expect_all(&maker, &seen);
+	assert_true(seen.is_complete);
+	bytes = vs_pair_maker_load(maker.path, size);
+	vs_pair_maker_fini(&maker);
+	return bytes;
+}
+
+static void test_a_trace_is_the_same_with_help_or_without(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		size_t plain_size, size;
+		uint8_t *plain = make_trace(i % 2, NULL, &plain_size), *bytes;
+
+		is_nobody_there = i / 2;
+		nr_given = 0;
+		bytes = make_trace(i % 2, &help, &size);
+		assert_true(is_nobody_there || nr_given >= 5);
+		assert_int_equal(size, plain_size);
+		assert_memory_equal(bytes, plain, size);
+		free(bytes);
+		free(plain);
+	}
+	is_nobody_there = false;
+}
+
+/* What could not be written is said by the next flush, and everything is still there. */
+static void test_a_full_disk_is_told_when_the_help_has_come_back(void **state)
+{
+	struct vs_reader_state seen;
+	struct vs_pair_maker maker;
+	struct stat before, st;
+
+	(void)state;
+	vs_pair_maker_init(&maker, 0, false);
+	vs_pair_maker_flush(&maker);
+	assert_int_equal(stat(maker.path, &before), 0);
+	for (uint32_t i = 0; i < 300; i++)
+		vs_pair_maker_add_random(&maker);
+	limit_files((rlim_t)before.st_size + 1000);
+	assert_int_equal(vs_writer_flush_aside(maker.writer, &help), 0);
+	assert_false(vs_writer_is_full(maker.writer));
+	for (uint32_t i = 0; i < 200; i++)
+		vs_pair_maker_add_random(&maker);
+	assert_int_equal(vs_writer_get_nr_pending(maker.writer), 500);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(i % 2 ? vs_writer_flush_aside(maker.writer, &help)
+				       : vs_writer_flush(maker.writer),
+				 -VS_ERR_IO);
+		assert_int_equal(errno, EFBIG);
+		assert_true(vs_writer_is_full(maker.writer));
+		assert_int_equal(vs_writer_get_nr_pending(maker.writer), 500);
+		assert_int_equal(stat(maker.path, &st), 0);
+		assert_int_equal(st.st_size, before.st_size);
+	}
+	limit_files(RLIM_INFINITY);
+	vs_pair_maker_flush(&maker);
+	assert_int_equal(vs_writer_get_nr_pending(maker.writer), 0);
+	vs_pair_maker_close(&maker, 0);
+	vs_pair_maker_expect_all(&maker, &seen);
+	assert_true(seen.is_complete);
+	vs_pair_maker_fini(&maker);
+}
+
+/* All events of both blocks are told as lost. */
+static void test_what_the_help_made_in_vain_is_told_at_the_end(void **state)
+{
+	struct vs_reader_state seen;
+	struct vs_pair_maker maker;
+	struct vs_reader *reader;
+	struct vs_record record;
+	struct stat st;
+
+	(void)state;
+	vs_pair_maker_init(&maker, 0, false);
+	assert_int_equal(stat(maker.path, &st), 0);
+	limit_files((rlim_t)st.st_size + VS_FORMAT_BLOCK_HEADER_SIZE + VS_FORMAT_END_SIZE);
+	for (uint64_t i = 0; i < 500; i++)
+		add_step(maker.writer, i * 1000, 1, i);
+	assert_int_equal(vs_writer_flush_aside(maker.writer, &help), 0);
+	for (uint64_t i = 500; i < 700; i++)
+		add_step(maker.writer, i * 1000, 1, i);
+	assert_int_equal(vs_writer_close(maker.writer, 1000), -VS_ERR_IO);
+	limit_files(RLIM_INFINITY);
+	maker.writer = NULL;
+	assert_int_equal(vs_reader_open(&reader, maker.path), 0);
+	assert_int_equal(vs_reader_next(reader, &record), 0);
+	vs_reader_get_state(reader, &seen);
+	assert_int_equal(seen.nr_lost, 1700);
+	vs_reader_close(reader);
+	vs_pair_maker_fini(&maker);
+}
+
+static void test_a_writer_that_is_given_up_waits_for_its_help(void **state)
+{
+	struct vs_pair_maker maker;
+
+	(void)state;
+	vs_pair_maker_init(&maker, 0, true);
+	for (uint32_t i = 0; i < 5000; i++)
+		vs_pair_maker_add_random(&maker);
+	assert_int_equal(vs_writer_flush_aside(maker.writer, &help), 0);
+	vs_writer_abandon(maker.writer);
+	maker.writer = NULL;
+	vs_pair_maker_fini(&maker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -600,6 +764,10 @@ int main(void)
 		cmocka_unit_test(test_what_could_not_be_written_is_told_at_the_end),
 		cmocka_unit_test(test_info_that_cannot_be_written_is_kept),
 		cmocka_unit_test(test_end_that_cannot_be_written_is_an_error),
+		cmocka_unit_test(test_a_trace_is_the_same_with_help_or_without),
+		cmocka_unit_test(test_a_full_disk_is_told_when_the_help_has_come_back),
+		cmocka_unit_test(test_what_the_help_made_in_vain_is_told_at_the_end),
+		cmocka_unit_test(test_a_writer_that_is_given_up_waits_for_its_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
