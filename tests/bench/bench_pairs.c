@@ -1,14 +1,13 @@
 /*
- * usage: bench_pairs DEPTH few|many THREADS PAIRS
+ * usage: bench_pairs DEPTH few|many|most THREADS PAIRS
  *
  * Allocations and frees, as many of the one as of the other, by so many threads together and from
- * stacks so deep. few: 8 stacks, one after the other; many: 5000, in no order. Each thread keeps 64
- * blocks; a pair gives back the oldest and takes a new one.
+ * stacks so deep. few: 8 stacks, one after the other; many: 1024, in no order; most: 5000, in no
+ * order. Each thread keeps 64 blocks; a pair gives back the oldest and takes a new one.
  *
  * Prints "loop NS": from the first pair to the last, as the program itself sees it.
  */
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,8 @@
 #include "process_watch.h"
 
 #define NR_FEW      8u
-#define NR_MANY     5000u
+#define NR_MANY     1024u
+#define NR_MOST     5000u
 #define NR_KEPT     64u
 #define MAX_THREADS 16u
 
@@ -31,7 +31,7 @@ struct worker {
 	uint64_t kept[NR_KEPT];
 };
 
-static bool is_many;
+static unsigned nr_stacks;
 static struct worker workers[MAX_THREADS];
 
 static __attribute__((noinline)) void make_pair(void *data)
@@ -46,13 +46,13 @@ static __attribute__((noinline)) void make_pair(void *data)
 
 static unsigned choose_stack(struct worker *worker)
 {
-	if (!is_many)
+	if (nr_stacks == NR_FEW)
 		/* Not next to each other in the tree. */
 		return (unsigned)(worker->nr_done % NR_FEW) * 613u;
 	worker->random ^= worker->random << 13;
 	worker->random ^= worker->random >> 7;
 	worker->random ^= worker->random << 17;
-	return (unsigned)(worker->random % NR_MANY);
+	return (unsigned)(worker->random % nr_stacks);
 }
 
 static void *work(void *data)
@@ -69,6 +69,16 @@ static void *work(void *data)
 		if (worker->kept[i])
 			bench_heap_give_back(worker->kept[i]);
 	return NULL;
+}
+
+/* 0: there is no such kind. */
+static unsigned get_nr_stacks(const char *kind)
+{
+	if (strcmp(kind, "few") == 0)
+		return NR_FEW;
+	if (strcmp(kind, "many") == 0)
+		return NR_MANY;
+	return strcmp(kind, "most") == 0 ? NR_MOST : 0;
 }
 
 static void run(unsigned nr_threads, uint64_t nr_pairs)
@@ -91,12 +101,12 @@ int main(int argc, char **argv)
 	unsigned long nr_threads = argc == 5 ? strtoul(argv[3], NULL, 10) : 0;
 	uint64_t start_ns;
 
-	if (depth < VS_CALL_TREE_MIN || depth > VS_CALL_TREE_MAX || !nr_threads ||
+	nr_stacks = argc == 5 ? get_nr_stacks(argv[2]) : 0;
+	if (!nr_stacks || depth < VS_CALL_TREE_MIN || depth > VS_CALL_TREE_MAX || !nr_threads ||
 	    nr_threads > MAX_THREADS) {
-		fprintf(stderr, "usage: bench_pairs DEPTH few|many THREADS PAIRS\n");
+		fprintf(stderr, "usage: bench_pairs DEPTH few|many|most THREADS PAIRS\n");
 		return 2;
 	}
-	is_many = strcmp(argv[2], "many") == 0;
 	vs_call_tree_init((unsigned)depth);
 	start_ns = vs_process_watch_now_ns();
 	run((unsigned)nr_threads, strtoull(argv[4], NULL, 10));
