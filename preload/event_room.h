@@ -16,6 +16,9 @@ static inline uint32_t vs_event_room_pad(uint32_t size)
 	return (VS_LIVE_RECORD_HEAD + size + 7) & ~7u;
 }
 
+/* How often the log grows for one event: other threads may take what there is before this one. */
+#define VS_EVENT_ROOM_NR_TRIES 64
+
 /* The rare half of what follows: makes the log larger first. */
 struct vs_live_record *vs_event_room_make(struct vs_thread_state *self, uint32_t size);
 

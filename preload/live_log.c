@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,6 +44,15 @@
 
 /* How long a disk that gave no more room is left alone: every lost event asks for some. */
 #define RETRY_NS UINT64_C(1000000000)
+
+/* Chunks that are written at the start, and at once later. */
+#define NR_WRITTEN_FIRST 32u
+#define NR_WRITTEN_STEP  128u
+
+static uint32_t min(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
@@ -97,6 +108,41 @@ static uint64_t size_of(uint32_t nr_chunks)
 static bool is_full(int error)
 {
 	return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+/* Not constant: that would be as many bytes of the library's file. */
+static unsigned char zeros[64 << 10];
+
+#define NR_ZEROS 16 /* in one call */
+
+/*
+ * Writes zeros: pages that are written together are one piece of memory, where the file system can
+ * do that (ext4 from Linux 6.16, XFS), and come with a single fault. To fault them in one by one
+ * takes twice as long, at least; and the first one to be touched would make the kernel read ahead,
+ * which may be megabytes.
+ */
+static bool write_pages(int fd, uint64_t offset, uint64_t size)
+{
+	struct iovec parts[NR_ZEROS];
+	ssize_t done;
+
+	while (size) {
+		uint64_t left = size;
+		int nr = 0;
+
+		while (left && nr < NR_ZEROS) {
+			size_t length = left < sizeof(zeros) ? left : sizeof(zeros);
+
+			parts[nr++] = (struct iovec){zeros, length};
+			left -= length;
+		}
+		done = pwritev(fd, parts, nr, (off_t)offset);
+		if (done <= 0)
+			return false;
+		offset += (uint64_t)done;
+		size -= (uint64_t)done;
+	}
+	return true;
 }
 
 /* How many chunks could be had, at most `wanted`; 0 for none (errno). */
@@ -160,6 +206,26 @@ static int map_file(struct vs_live_log *log, int fd, uint32_t nr_chunks, uint32_
 	return 0;
 }
 
+static long get_nr_faults(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt : LONG_MAX;
+}
+
+/*
+ * Whether pages that were written together come together: then most chunks are no fault. (To read
+ * them would tell nothing, the kernel maps some pages around what is read anyway.)
+ */
+static bool is_in_large_pieces(const struct vs_live_log *log, uint32_t nr_chunks)
+{
+	long before = get_nr_faults();
+
+	for (uint32_t i = 0; i < nr_chunks; i++)
+		atomic_store_explicit(&vs_live_log_chunk(log, i)->ring, 0, memory_order_relaxed);
+	return get_nr_faults() - before < nr_chunks / 2;
+}
+
 static void fill_header(struct vs_live_header *header, const struct vs_live_log_facts *facts,
 			uint32_t nr_chunks)
 {
@@ -189,6 +255,8 @@ int vs_live_log_create(struct vs_live_log *log, const char *path,
 	uint32_t max_chunks = limit_to_addresses(to_chunks(facts->max_size));
 	uint32_t nr_chunks = to_chunks(facts->first_size);
 	int err = -VS_ERR_IO, saved;
+	uint32_t nr_written;
+	bool is_written;
 	int fd;
 
 	if (nr_chunks > max_chunks)
@@ -208,9 +276,13 @@ int vs_live_log_create(struct vs_live_log *log, const char *path,
 			err = -VS_ERR_INVALID;
 		goto unlink_file;
 	}
+	nr_written = min(nr_chunks, NR_WRITTEN_FIRST);
+	is_written = write_pages(fd, 0, size_of(nr_written));
 	err = map_file(log, fd, nr_chunks, max_chunks);
 	if (err)
 		goto unlink_file;
+	log->is_written = is_written && is_in_large_pieces(log, nr_written);
+	log->nr_first = nr_chunks;
 	fill_header(log->header, facts, nr_chunks);
 	close(fd);
 	return 0;
@@ -232,13 +304,17 @@ static bool is_log(int fd, const struct vs_live_log *log)
 	       memcmp(identity, log->header->identity, sizeof(identity)) == 0;
 }
 
-/* By as many chunks as there are, or as many as can be had. */
+/*
+ * By as many chunks as there are, or as many as can be had; where pages are written, others wait
+ * for that.
+ */
 static void grow(struct vs_live_log *log, const char *path)
 {
 	uint32_t nr = vs_live_log_get_nr_chunks(log);
-	uint32_t more = nr < log->max_chunks - nr ? nr : log->max_chunks - nr;
+	uint32_t more =
+		min(min(nr, log->max_chunks - nr), log->is_written ? NR_WRITTEN_STEP : UINT32_MAX);
 	bool has_grown = false;
-	uint64_t share;
+	uint64_t share, size;
 	int fd;
 
 	if (!more)
@@ -252,10 +328,13 @@ static void grow(struct vs_live_log *log, const char *path)
 	for (; more; more /= 2) {
 		if (size_of(nr + more) > share)
 			continue;
-		has_grown = allocate(fd, size_of(nr), size_of(nr + more) - size_of(nr)) == 0;
+		size = size_of(nr + more) - size_of(nr);
+		has_grown = allocate(fd, size_of(nr), size) == 0;
 		if (has_grown || !is_full(errno))
 			break;
 	}
+	if (has_grown && log->is_written)
+		(void)write_pages(fd, size_of(nr), size);
 close_fd:
 	close(fd);
 	if (has_grown)
@@ -318,52 +397,11 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path)
 	} else {
 		pthread_sigmask(SIG_SETMASK, &signals, NULL);
 		await_growth(log, before);
+		/* It may have grown since the caller found nothing, and before we looked. */
+		if (vs_live_log_get_nr_free(log))
+			return true;
 	}
 	return vs_live_log_get_nr_chunks(log) > before;
-}
-
-/* ---- Pages ----------------------------------------------------------------------------------- */
-
-/*
- * In chunks: how many are ready before the first is full, which most processes never get to; how
- * many behind those that are in use; and how many at once, while others who want to map memory
- * wait.
- */
-#define NR_FIRST_PAGES 8u
-#define NR_AHEAD       64u
-#define NR_PAGES_STEP  8u
-
-static uint32_t get_nr_used(const struct vs_live_log *log)
-{
-	return atomic_load_explicit(&log->header->nr_used, memory_order_relaxed);
-}
-
-static uint32_t min(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-void vs_live_log_populate(struct vs_live_log *log)
-{
-	uint32_t nr = atomic_load_explicit(&log->nr_populated, memory_order_relaxed);
-	uint32_t used = get_nr_used(log);
-	uint32_t wanted =
-		min(used < 2 ? NR_FIRST_PAGES : used + NR_AHEAD, vs_live_log_get_nr_chunks(log));
-	int saved = errno;
-
-	/* What is in use has its pages. */
-	for (nr = nr < used ? used - 1 : nr; nr < wanted;) {
-		uint32_t end = min(nr + NR_PAGES_STEP, wanted);
-
-		if (madvise(vs_live_log_chunk(log, nr), (size_t)(end - nr) * VS_LIVE_CHUNK_SIZE,
-			    MADV_POPULATE_WRITE) < 0) {
-			atomic_store_explicit(&log->nr_populated, UINT32_MAX, memory_order_relaxed);
-			break;
-		}
-		nr = end;
-		atomic_store_explicit(&log->nr_populated, nr, memory_order_relaxed);
-	}
-	errno = saved;
 }
 
 void vs_live_log_unlink(struct vs_live_log *log, const char *path)
@@ -445,6 +483,15 @@ struct vs_live_slot *vs_live_log_take_slot(struct vs_live_log *log, uint32_t rin
 	return NULL;
 }
 
+bool vs_live_log_has_slot(const struct vs_live_log *log)
+{
+	for (uint32_t i = 0; i < VS_LIVE_NR_SLOTS; i++)
+		if (atomic_load_explicit(&log->slots[i].state, memory_order_relaxed) ==
+		    VS_LIVE_SLOT_FREE)
+			return true;
+	return false;
+}
+
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
 /*
@@ -472,14 +519,17 @@ static uint32_t take_from_stock(struct vs_live_log *log)
 	return (uint32_t)old - 1;
 }
 
-static uint32_t take_unused(struct vs_live_log *log)
+/* At most nr, which becomes how many they are; the index of the first. */
+static uint32_t take_unused(struct vs_live_log *log, uint32_t *nr)
 {
 	uint32_t used = atomic_load_explicit(&log->header->nr_used, memory_order_relaxed);
+	uint32_t all = vs_live_log_get_nr_chunks(log);
 
 	do {
-		if (used >= vs_live_log_get_nr_chunks(log))
+		if (used >= all)
 			return VS_LIVE_LOG_NONE;
-	} while (!atomic_compare_exchange_weak_explicit(&log->header->nr_used, &used, used + 1,
+		*nr = min(*nr, all - used);
+	} while (!atomic_compare_exchange_weak_explicit(&log->header->nr_used, &used, used + *nr,
 							memory_order_relaxed,
 							memory_order_relaxed));
 	return used;
@@ -487,10 +537,10 @@ static uint32_t take_unused(struct vs_live_log *log)
 
 uint32_t vs_live_log_take_chunk(struct vs_live_log *log)
 {
-	uint32_t index = take_from_stock(log);
+	uint32_t index = take_from_stock(log), nr = 1;
 
 	if (index == VS_LIVE_LOG_NONE)
-		index = take_unused(log);
+		index = take_unused(log, &nr);
 	if (index != VS_LIVE_LOG_NONE)
 		atomic_fetch_add_explicit(&log->header->nr_taken, 1, memory_order_relaxed);
 	return index;
@@ -522,4 +572,93 @@ uint32_t vs_live_log_get_nr_free(const struct vs_live_log *log)
 uint32_t vs_live_log_get_nr_chunks(const struct vs_live_log *log)
 {
 	return atomic_load_explicit(&log->header->nr_chunks, memory_order_acquire);
+}
+
+/* ---- Pages ----------------------------------------------------------------------------------- */
+
+/*
+ * In chunks: how many have pages before the first is full, which most processes never get to; how
+ * many behind those that are in use; and how many at once are faulted in, while others who want to
+ * map memory wait.
+ */
+#define NR_FIRST_PAGES 8u
+#define NR_AHEAD       64u
+#define NR_FAULTS_STEP 8u
+
+static uint32_t get_nr_used(const struct vs_live_log *log)
+{
+	return atomic_load_explicit(&log->header->nr_used, memory_order_relaxed);
+}
+
+/*
+ * Writes the pages of some that were never used, and puts them into the stock, the first on top.
+ * Nobody else has them meanwhile: what is written would be in the place of records. So as many stay
+ * for threads that come now.
+ */
+static void write_chunks(struct vs_live_log *log, const char *path, uint32_t nr)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	uint32_t first, nr_wanted;
+
+	if (fd < 0)
+		return;
+	if (!is_log(fd, log))
+		goto close_fd;
+	/* Before they are: they must not look free to those who find none. */
+	atomic_fetch_add_explicit(&log->header->nr_taken, nr, memory_order_relaxed);
+	nr_wanted = nr;
+	first = take_unused(log, &nr);
+	if (first == VS_LIVE_LOG_NONE)
+		nr = 0;
+	atomic_fetch_sub_explicit(&log->header->nr_taken, nr_wanted - nr, memory_order_relaxed);
+	if (nr)
+		(void)write_pages(fd, size_of(first), size_of(nr) - size_of(0));
+	while (nr-- > 0)
+		vs_live_log_give_chunk(log, first + nr);
+close_fd:
+	close(fd);
+}
+
+/* Later ones were written when the log grew. */
+static void write_first(struct vs_live_log *log, const char *path)
+{
+	uint32_t used = get_nr_used(log);
+	uint32_t taken = atomic_load_explicit(&log->header->nr_taken, memory_order_relaxed);
+	uint32_t ready = used > taken ? used - taken : 0;
+
+	if (taken < 2 || ready >= NR_AHEAD / 2 || used + 1 >= log->nr_first)
+		return;
+	write_chunks(log, path, min(NR_AHEAD, (log->nr_first - used) / 2));
+}
+
+static void fault_in(struct vs_live_log *log)
+{
+	uint32_t nr = atomic_load_explicit(&log->nr_populated, memory_order_relaxed);
+	uint32_t used = get_nr_used(log);
+	uint32_t wanted =
+		min(used < 2 ? NR_FIRST_PAGES : used + NR_AHEAD, vs_live_log_get_nr_chunks(log));
+
+	/* What is in use has its pages. */
+	for (nr = nr < used ? used - 1 : nr; nr < wanted;) {
+		uint32_t end = min(nr + NR_FAULTS_STEP, wanted);
+
+		if (madvise(vs_live_log_chunk(log, nr), (size_t)(end - nr) * VS_LIVE_CHUNK_SIZE,
+			    MADV_POPULATE_WRITE) < 0) {
+			atomic_store_explicit(&log->nr_populated, UINT32_MAX, memory_order_relaxed);
+			break;
+		}
+		nr = end;
+		atomic_store_explicit(&log->nr_populated, nr, memory_order_relaxed);
+	}
+}
+
+void vs_live_log_populate(struct vs_live_log *log, const char *path)
+{
+	int saved = errno;
+
+	if (log->is_written)
+		write_first(log, path);
+	else
+		fault_in(log);
+	errno = saved;
 }

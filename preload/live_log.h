@@ -25,8 +25,12 @@ struct vs_live_log {
 	_Atomic uintptr_t grower;
 	_Atomic uint64_t failed_ns; /* when it last could not grow; 0: it could */
 	_Atomic uint32_t nr_closed; /* slots and chunks of threads that have ended */
-	/* Chunks whose pages the process has: the drain stores, threads look whether it is time to
-	 * wake it. UINT32_MAX: the kernel cannot do that, and nobody is to ask again. */
+	/* Pages that were written together come with one fault: so new ones are written, else they
+	 * are faulted in. Set before anybody else knows of the log. */
+	bool is_written;
+	uint32_t nr_first; /* chunks at the start: only the first of them were written then */
+	/* Chunks whose pages the process has, where they are faulted in. UINT32_MAX: the kernel
+	 * cannot do that, and nobody is to ask again. The drain's. */
 	_Atomic uint32_t nr_populated;
 };
 
@@ -51,10 +55,11 @@ VS_MUST_CHECK int vs_live_log_create(struct vs_live_log *log, const char *path,
 				     const struct vs_live_log_facts *facts);
 
 /*
- * Adds chunks, about as many as there are, to a log whose file is at `path`. Any thread; one at a
- * time does it, others get an answer when it is done, or after a moment. False: there are no more
- * than before: it is as large as it may be, or has half of the disk's room (the trace needs the
- * other half), or the disk is full. Then that is not tried again for a second.
+ * Adds chunks, at most as many as there are, to a log whose file is at `path`. Any thread; one at a
+ * time does it, others get an answer when it is done, or after a moment. True: there are more, or
+ * there were some after all, for whoever is the first to take them. False: it is as large as it may
+ * be, or has half of the disk's room (the trace needs the other half), or the disk is full. Then
+ * that is not tried again for a second.
  */
 bool vs_live_log_grow(struct vs_live_log *log, const char *path);
 
@@ -62,7 +67,7 @@ bool vs_live_log_grow(struct vs_live_log *log, const char *path);
  * Has the kernel give the process pages of chunks that will be used next: a page that a thread
  * touches first is a fault, which takes longer than an event. One thread, the drain.
  */
-void vs_live_log_populate(struct vs_live_log *log);
+void vs_live_log_populate(struct vs_live_log *log, const char *path);
 
 /* Removes the file at `path`, if it is this log's: then it cannot grow any more. */
 void vs_live_log_unlink(struct vs_live_log *log, const char *path);
@@ -85,6 +90,9 @@ uint64_t vs_live_log_count_records(const struct vs_live_log *log);
 
 /* A slot for a thread, or NULL. */
 struct vs_live_slot *vs_live_log_take_slot(struct vs_live_log *log, uint32_t ring);
+
+/* Whether there is any. */
+bool vs_live_log_has_slot(const struct vs_live_log *log);
 
 /* Index of a chunk out of the stock, or VS_LIVE_LOG_NONE. Its ring is still 0. */
 #define VS_LIVE_LOG_NONE UINT32_MAX

@@ -92,11 +92,15 @@ static inline uint64_t make_known(uint32_t number)
 /* A ring in this recording's log, and a name for it. */
 static bool open_ring(struct vs_thread_state *self, struct vs_live_log *log)
 {
-	char name[17] = "";
+	bool is_open = vs_ring_open(&self->ring, log, self->base.id);
 	struct vs_record record = {.type = VS_RECORD_THREAD};
+	char name[17] = "";
 
-	if (!vs_ring_open(&self->ring, log, self->base.id) &&
-	    !(vs_session_make_room() && vs_ring_open(&self->ring, log, self->base.id)))
+	for (int i = 0; i < VS_EVENT_ROOM_NR_TRIES && !is_open && vs_live_log_has_slot(log) &&
+			vs_session_make_room();
+	     i++)
+		is_open = vs_ring_open(&self->ring, log, self->base.id);
+	if (!is_open)
 		return false;
 	self->spare_stack = VS_NO_ID; /* numbers start anew with the recording */
 	self->defined_in = vs_lifecycle_recording();

@@ -513,7 +513,7 @@ static void keep_room(void)
 {
 	if (vs_live_log_get_nr_free(&session.log) <= vs_live_log_get_nr_chunks(&session.log) / 2)
 		(void)vs_session_make_room();
-	vs_live_log_populate(&session.log);
+	vs_live_log_populate(&session.log, session.log_path);
 }
 
 /*

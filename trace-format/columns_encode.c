@@ -700,11 +700,11 @@ INLINE void add_together(struct vs_columns *columns, const struct vs_record *eve
 }
 
 /*
- * What is found by a hash goes all over its table: with so many events, or sites, it has nearly all
- * pages anyway, and got them one by one.
+ * What is found by a hash goes all over its table: with so many events, or sites, it has nearly a
+ * half of the pages, got them one by one, and will soon need the rest.
  */
-#define MANY_EVENTS 4096u
-#define MANY_SITES  512u
+#define MANY_EVENTS 256u
+#define MANY_SITES  64u
 
 static __attribute__((noinline)) void settle_events(struct vs_columns *columns)
 {

@@ -167,10 +167,11 @@ static void test_pages_are_there_before_they_are_needed(void **state)
 	uint32_t nr_with = 0;
 
 	(void)state;
+	log_.is_written = false; /* as it is where pages come one by one */
 	vs_live_log_take_chunk(&log_);
 	assert_false(has_pages(3));
 	errno = 77;
-	vs_live_log_populate(&log_);
+	vs_live_log_populate(&log_, path);
 	assert_int_equal(errno, 77);
 	if (atomic_load(&log_.nr_populated) == UINT32_MAX) {
 		print_message("a kernel before 5.14\n");
@@ -181,14 +182,131 @@ static void test_pages_are_there_before_they_are_needed(void **state)
 		nr_with++;
 	assert_int_equal(nr_with, 8);
 	vs_live_log_take_chunk(&log_);
-	vs_live_log_populate(&log_);
+	vs_live_log_populate(&log_, path);
 	for (uint32_t i = 0; i < NR_CHUNKS; i++)
 		assert_true(has_pages(i));
 	/* There are no more, until it grows. */
 	assert_true(vs_live_log_grow(&log_, path));
 	assert_false(has_pages(NR_CHUNKS));
-	vs_live_log_populate(&log_);
+	vs_live_log_populate(&log_, path);
 	assert_true(has_pages(2 * NR_CHUNKS - 1));
+}
+
+#define NR_USERS 4u
+static _Atomic unsigned nr_done;
+
+/* Takes chunks for good, and fills them. */
+static void *use_chunks(void *number)
+{
+	unsigned char mark = (unsigned char)(uintptr_t)number;
+
+	for (uint32_t i = 0; i < (MAX - NR_CHUNKS) / NR_USERS; i++) {
+		uint32_t index;
+
+		while ((index = vs_live_log_take_chunk(&log_)) == VS_LIVE_LOG_NONE)
+			(void)vs_live_log_grow(&log_, path);
+		memset((char *)vs_live_log_chunk(&log_, index) + VS_LIVE_CHUNK_HEAD, mark,
+		       VS_LIVE_CHUNK_SIZE - VS_LIVE_CHUNK_HEAD);
+		vs_live_log_chunk(&log_, index)->ring = mark;
+	}
+	atomic_fetch_add(&nr_done, 1);
+	return NULL;
+}
+
+/* Whoever makes it larger must not take long: others wait. */
+static void test_pages_are_written_some_at_a_time(void **state)
+{
+	struct vs_live_log_facts large = facts;
+
+	tear_down(state);
+	large.first_size = 200 * CHUNK;
+	large.max_size = 600 * CHUNK;
+	assert_int_equal(vs_live_log_create(&log_, path, &large), 0);
+	log_.is_written = true;
+	assert_true(vs_live_log_grow(&log_, path));
+	assert_int_equal(vs_live_log_get_nr_chunks(&log_), 328);
+	log_.is_written = false;
+	assert_true(vs_live_log_grow(&log_, path));
+	assert_int_equal(vs_live_log_get_nr_chunks(&log_), 600);
+}
+
+/* Whether its bytes are zero, but for its head. */
+static bool is_blank(uint32_t index)
+{
+	const unsigned char *bytes = (const unsigned char *)vs_live_log_chunk(&log_, index);
+
+	for (uint32_t i = VS_LIVE_CHUNK_HEAD; i < VS_LIVE_CHUNK_SIZE; i++)
+		if (bytes[i])
+			return false;
+	return vs_live_log_chunk(&log_, index)->ring == 0;
+}
+
+static void test_chunks_with_pages_are_in_the_stock(void **state)
+{
+	uint32_t nr = 2, index;
+
+	(void)state;
+	log_.is_written = true;
+	vs_live_log_take_chunk(&log_);
+	vs_live_log_populate(&log_, path);
+	assert_int_equal(log_.header->nr_used, 1); /* most programs need no more than one */
+	vs_live_log_take_chunk(&log_);
+	errno = 77;
+	vs_live_log_populate(&log_, path);
+	assert_int_equal(errno, 77);
+	assert_int_equal(log_.header->nr_taken, 2);
+	assert_int_equal(log_.header->nr_used, 2 + (NR_CHUNKS - 2) / 2); /* half of what was left */
+	assert_int_equal(file_size(), expected_size(NR_CHUNKS));
+	/* In the order of the file, and then those that were never touched. */
+	while ((index = vs_live_log_take_chunk(&log_)) != VS_LIVE_LOG_NONE) {
+		assert_int_equal(index, nr++);
+		assert_true(is_blank(index));
+	}
+	assert_int_equal(nr, NR_CHUNKS);
+	vs_live_log_populate(&log_, path); /* nothing is left, and nothing happens */
+	assert_int_equal(log_.header->nr_used, NR_CHUNKS);
+}
+
+static void test_pages_of_another_file_are_left_alone(void **state)
+{
+	(void)state;
+	log_.is_written = true;
+	vs_live_log_take_chunk(&log_);
+	vs_live_log_take_chunk(&log_);
+	assert_int_equal(unlink(path), 0);
+	vs_live_log_populate(&log_, path);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	vs_live_log_populate(&log_, path);
+	assert_int_equal(log_.header->nr_used, 2);
+}
+
+/* It is not larger before they are: nothing is written over what a thread has. */
+static void test_pages_are_written_while_threads_take_chunks(void **state)
+{
+	pthread_t users[NR_USERS];
+
+	(void)state;
+	for (int round = 0; round < 50; round++) {
+		log_.is_written = true;
+		log_.nr_first = MAX; /* those that come later are written twice */
+		atomic_store(&nr_done, 0);
+		for (uintptr_t i = 0; i < NR_USERS; i++)
+			assert_int_equal(
+				pthread_create(&users[i], NULL, use_chunks, (void *)(i + 1)), 0);
+		while (atomic_load(&nr_done) < NR_USERS)
+			vs_live_log_populate(&log_, path);
+		for (unsigned i = 0; i < NR_USERS; i++)
+			pthread_join(users[i], NULL);
+		for (uint32_t i = 0; i < vs_live_log_get_nr_chunks(&log_); i++) {
+			const struct vs_live_chunk *chunk = vs_live_log_chunk(&log_, i);
+			const unsigned char *bytes = (const unsigned char *)chunk;
+
+			for (uint32_t k = VS_LIVE_CHUNK_HEAD; k < VS_LIVE_CHUNK_SIZE; k++)
+				assert_int_equal(bytes[k], chunk->ring);
+		}
+		tear_down(state);
+		assert_int_equal(set_up(state), 0);
+	}
 }
 
 static void test_it_grows_up_to_its_limit(void **state)
@@ -217,6 +335,10 @@ static void test_a_thread_that_jumped_out_of_it_makes_it_larger_again(void **sta
 	assert_int_equal(atomic_load(&log_.grower), 0);
 	/* Another thread is at it, and never ends: it is not waited for without end. */
 	atomic_store(&log_.grower, 1);
+	while (vs_live_log_get_nr_free(&log_) > 1)
+		vs_live_log_take_chunk(&log_);
+	assert_true(vs_live_log_grow(&log_, path)); /* it has grown: that is what was wanted */
+	vs_live_log_take_chunk(&log_);
 	assert_false(vs_live_log_grow(&log_, path));
 	atomic_store(&log_.grower, 0);
 }
@@ -303,12 +425,14 @@ static void test_every_slot_is_given_out_once(void **state)
 		struct vs_live_slot *slot = vs_live_log_take_slot(&log_, i);
 
 		assert_non_null(slot);
+		assert_int_equal(vs_live_log_has_slot(&log_), i < VS_LIVE_NR_SLOTS);
 		assert_int_equal(slot->state, VS_LIVE_SLOT_OWNED);
 		assert_int_equal(slot->ring, i);
 		assert_int_equal(log_.header->slots_end, i);
 	}
 	assert_null(vs_live_log_take_slot(&log_, VS_LIVE_NR_SLOTS + 1));
 	log_.slots[77].state = VS_LIVE_SLOT_FREE;
+	assert_true(vs_live_log_has_slot(&log_));
 	assert_ptr_equal(vs_live_log_take_slot(&log_, VS_LIVE_NR_SLOTS + 1), &log_.slots[77]);
 }
 
@@ -413,6 +537,10 @@ int main(void)
 		TEST(test_every_chunk_is_given_out_once),
 		TEST(test_the_chunk_given_back_last_is_used_first),
 		TEST(test_pages_are_there_before_they_are_needed),
+		TEST(test_pages_are_written_some_at_a_time),
+		TEST(test_chunks_with_pages_are_in_the_stock),
+		TEST(test_pages_of_another_file_are_left_alone),
+		TEST(test_pages_are_written_while_threads_take_chunks),
 		TEST(test_it_grows_up_to_its_limit),
 		TEST(test_a_thread_that_jumped_out_of_it_makes_it_larger_again),
 		TEST(test_no_handler_keeps_the_thread_that_makes_it_larger),
