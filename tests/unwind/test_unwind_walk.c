@@ -739,8 +739,8 @@ static void test_a_path_means_the_frames_of_a_deep_stack_that_it_was_learned_for
 	}
 }
 
-/* What two stacks have in common is cut where they part, until nothing is left to be cut. */
-static void check_stays_known(uint32_t max_frames)
+/* A hundred stacks, over and over. Returns how many of them were known the last time. */
+static unsigned learn_over_and_over(uint64_t seed, uint32_t max_frames)
 {
 	unsigned nr_known = 0;
 
@@ -749,13 +749,35 @@ static void check_stays_known(uint32_t max_frames)
 	for (unsigned round = 0; round < 20; round++) {
 		nr_known = 0;
 		for (unsigned i = 0; i < 100; i++) {
-			random_state = 88172645463325252u + 104729 * i;
+			random_state = seed + 104729 * i;
 			make_random();
 			nr_known += check_random(max_frames);
 		}
 	}
-	assert_int_equal(nr_known, 100);
 	free(meanings);
+	return nr_known;
+}
+
+/*
+ * What two stacks have in common is cut where they part, until nothing is left to be cut. Of stacks
+ * that all have room, that is: it depends on where memory lies which runs are in one set, and in
+ * one of 150 processes there are more than it has ways for. They push each other out for good, and
+ * other stacks have to show it.
+ */
+static void check_stays_known(uint32_t max_frames)
+{
+	uint64_t seed = 88172645463325252u;
+	unsigned nr_known;
+
+	for (unsigned i = 0; i < 5; i++, seed += 15485863) {
+		memset(thread, 0, sizeof(*thread));
+		nr_known = learn_over_and_over(seed, max_frames);
+		if (thread->memo.next_way > 0)
+			continue; /* a run was pushed out */
+		assert_int_equal(nr_known, 100);
+		return;
+	}
+	fail_msg("runs of a hundred stacks never had room");
 }
 
 static void test_stacks_that_were_learned_stay_known(void **state)
