@@ -61,11 +61,11 @@ static pid_t raw_fork(void)
 /* What the children call themselves. */
 #define CHILD 9
 
-static void be_child(unsigned long i)
+static void be_child(unsigned long i, bool may_exit)
 {
 	if (i > 0)
 		say_blocks(CHILD, 100 + i);
-	if (i % 2)
+	if (i % 2 && may_exit)
 		exit(0);
 	_exit(0);
 }
@@ -76,8 +76,9 @@ static void print_counts(void)
 		printf("%lu ", counts[i]);
 }
 
-/* Children while other threads record: five say blocks, one says nothing. */
-static int forks(pid_t (*make_child)(void))
+/* Children while other threads record: five say blocks, one says nothing. Some end by exit(), if
+ * they may. */
+static int forks(pid_t (*make_child)(void), bool may_exit)
 {
 	pthread_t threads[NR_THREADS];
 	int bad = 0;
@@ -89,7 +90,7 @@ static int forks(pid_t (*make_child)(void))
 		pid_t pid = make_child();
 
 		if (pid == 0)
-			be_child(i);
+			be_child(i, may_exit);
 		bad |= wait_for(pid);
 	}
 	is_over = true;
@@ -243,9 +244,11 @@ int main(int argc, char **argv)
 
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (strcmp(mode, "forks") == 0)
-		return forks(fork);
+		return forks(fork, true);
+	if (strcmp(mode, "forks-without-exit") == 0)
+		return forks(fork, false);
 	if (strcmp(mode, "clones") == 0)
-		return forks(raw_fork);
+		return forks(raw_fork, true);
 	if (strcmp(mode, "forks-in-loop") == 0)
 		return forks_in_loop();
 	if (strcmp(mode, "vforks") == 0)

@@ -68,8 +68,8 @@ static void check_events(struct shim_run *run)
 	free(trace);
 }
 
-/* Behind us, in front of us, and then a program that forks. */
-static void check_company(struct shim_run *run, const char *library)
+/* Behind us, in front of us, and then a program that forks, in this way. */
+static void check_company(struct shim_run *run, const char *library, const char *forks)
 {
 	char names[16][NAME_MAX + 1];
 
@@ -89,7 +89,7 @@ static void check_company(struct shim_run *run, const char *library)
 			continue;
 		}
 		run->is_parent = true;
-		SHIM_RUN(run, "host_process", "forks");
+		SHIM_RUN(run, "host_process", forks);
 		assert_unharmed(run);
 		assert_int_equal(shim_run_list(run, ".vscope", names, 16), 6);
 	}
@@ -101,7 +101,7 @@ static void test_with_jemalloc_everything_works(void **state)
 					    "/usr/lib/aarch64-linux-gnu/libjemalloc.so.2",
 					    "/usr/lib64/libjemalloc.so.2", NULL};
 
-	check_company(*state, find_file(paths));
+	check_company(*state, find_file(paths), "forks");
 }
 
 static void test_with_heaptrack_everything_works(void **state)
@@ -111,7 +111,11 @@ static void test_with_heaptrack_everything_works(void **state)
 		"/usr/lib/x86_64-linux-gnu/heaptrack/libheaptrack_preload.so",
 		"/usr/lib64/heaptrack/libheaptrack_preload.so", NULL};
 
-	check_company(*state, find_file(paths));
+	/*
+	 * Its own thread may hold its lock while another one forks, and nobody lets go of it in the
+	 * child: that waits in heaptrack's handler of exit() for ever, with us or without.
+	 */
+	check_company(*state, find_file(paths), "forks-without-exit");
 }
 
 /* ---- Programs with more rights than their user ------------------------------------------------
