@@ -185,8 +185,10 @@ static inline void after_cuMemPoolCreate(struct vs_call *call, CUresult result,
 
 	if (call->is_recording && result == CUDA_SUCCESS) {
 		vs_device_facts_define(call->real, get_device_of(args->poolProps));
-		(void)vs_recorder_driver_pool((uintptr_t)*args->pool,
-					      get_device_of(args->poolProps));
+		/* Drivers before 12.2 know no limit: those bytes had to be zero. */
+		(void)vs_recorder_create_driver_pool((uintptr_t)*args->pool,
+						     get_device_of(args->poolProps),
+						     args->poolProps->maxSize);
 	}
 	errno = error_number;
 }

@@ -57,9 +57,12 @@ bool vs_pools_get(uint32_t number, struct vs_pool *pool)
 	return true;
 }
 
-uint32_t vs_pools_get_driver(uint64_t handle, uint32_t device)
+uint32_t vs_pools_create_driver(uint64_t handle, uint32_t device, uint64_t limit_size)
 {
-	struct vs_pool pool = {.owner = VS_POOL_DRIVER, .device = device, .handle = handle};
+	struct vs_pool pool = {.owner = VS_POOL_DRIVER,
+			       .device = device,
+			       .limit_size = limit_size,
+			       .handle = handle};
 	uint32_t number = vs_handles_find(&driver_pools, handle);
 
 	if (number || !handle)
@@ -67,6 +70,11 @@ uint32_t vs_pools_get_driver(uint64_t handle, uint32_t device)
 	/* When two threads come here at once, one of the two numbers is never used. */
 	number = vs_pools_add(&pool);
 	return number ? vs_handles_add(&driver_pools, handle, number) : VS_NO_ID;
+}
+
+uint32_t vs_pools_get_driver(uint64_t handle, uint32_t device)
+{
+	return vs_pools_create_driver(handle, device, 0);
 }
 
 uint32_t vs_pools_forget_driver(uint64_t handle)

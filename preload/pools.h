@@ -20,6 +20,9 @@ bool vs_pools_get(uint32_t number, struct vs_pool *pool);
 /* The number of a driver pool by its handle, a new one if need be. */
 uint32_t vs_pools_get_driver(uint64_t handle, uint32_t device);
 
+/* The same of one that was made just now. limit_size: the most it may hold, 0: not known. */
+uint32_t vs_pools_create_driver(uint64_t handle, uint32_t device, uint64_t limit_size);
+
 /* The driver pool is gone; the same handle will be another one. Returns the number it had, or 0. */
 uint32_t vs_pools_forget_driver(uint64_t handle);
 

@@ -631,6 +631,11 @@ uint32_t vs_recorder_driver_pool(uint64_t handle, uint32_t device)
 	return vs_pools_get_driver(handle, device);
 }
 
+uint32_t vs_recorder_create_driver_pool(uint64_t handle, uint32_t device, uint64_t limit_size)
+{
+	return vs_pools_create_driver(handle, device, limit_size);
+}
+
 void vs_recorder_add_pool_state(struct vs_thread *self, uint32_t pool, uint64_t reserved_size,
 				uint64_t used_size)
 {

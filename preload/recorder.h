@@ -62,6 +62,8 @@ void vs_recorder_forget_context(uint64_t handle);
 
 /* A number for a driver pool, defined when first seen. */
 uint32_t vs_recorder_driver_pool(uint64_t handle, uint32_t device);
+/* The same when it is made. limit_size: the most it may hold, 0: not known. */
+uint32_t vs_recorder_create_driver_pool(uint64_t handle, uint32_t device, uint64_t limit_size);
 void vs_recorder_add_pool_state(struct vs_thread *self, uint32_t pool, uint64_t reserved_size,
 				uint64_t used_size);
 void vs_recorder_end_driver_pool(struct vs_thread *self, uint64_t handle);

@@ -256,6 +256,18 @@ uint32_t vs_recorder_driver_pool(uint64_t handle, uint32_t device)
 	return number;
 }
 
+uint32_t vs_recorder_create_driver_pool(uint64_t handle, uint32_t device, uint64_t limit_size)
+{
+	bool is_new;
+	uint32_t number = find(&pools, handle, &is_new);
+
+	if (is_new && !limit_size)
+		say("pool %u %lx %d\n", number, handle, (int)device);
+	else if (is_new)
+		say("pool %u %lx %d limit=%lu\n", number, handle, (int)device, limit_size);
+	return number;
+}
+
 void vs_recorder_add_pool_state(struct vs_thread *self, uint32_t pool, uint64_t reserved_size,
 				uint64_t used_size)
 {

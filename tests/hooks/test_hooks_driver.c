@@ -235,6 +235,21 @@ static void test_own_pool_is_defined_used_and_ended(void **state)
 	vs_event_lines_expect_none();
 }
 
+static void test_own_pool_is_defined_with_its_limit(void **state)
+{
+	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+				.maxSize = 64 * MIB};
+	CUmemoryPool pool;
+
+	(void)state;
+	assert_int_equal(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+	vs_event_lines_expect("pool 3 %lx 0 limit=%lu", (address)pool, 64 * MIB);
+	assert_int_equal(cuMemPoolDestroy(pool), CUDA_SUCCESS);
+	vs_event_lines_expect("pool-end 3");
+	vs_event_lines_expect_none();
+}
+
 static CUmemAllocationProp on_device(int device)
 {
 	return (CUmemAllocationProp){
@@ -449,6 +464,7 @@ int main(void)
 		EVENT_TEST(test_pool_that_let_go_is_seen_before_the_next_allocation),
 		EVENT_TEST(test_pool_that_let_go_is_seen_before_the_failure),
 		EVENT_TEST(test_own_pool_is_defined_used_and_ended),
+		EVENT_TEST(test_own_pool_is_defined_with_its_limit),
 		EVENT_TEST(test_virtual_memory_is_recorded_step_by_step),
 		EVENT_TEST(test_retained_handle_is_not_a_second_allocation),
 		EVENT_TEST(test_failed_steps_of_virtual_memory_leave_things_as_they_are),

@@ -277,6 +277,15 @@ static void test_a_driver_pool_is_defined_at_its_first_use(void **state)
 	assert_int_equal(record->pool_state.used_size, 4);
 }
 
+static void test_a_driver_pool_is_defined_with_the_limit_it_was_made_with(void **state)
+{
+	uint32_t pool = vs_recorder_create_driver_pool(0x900d7000, 2, 5 * GiB);
+
+	assert_int_equal(vs_recorder_driver_pool(0x900d7000, 2), pool);
+	SAY(vs_recorder_add_pool_state(*state, pool, 64 * GiB, 3));
+	assert_int_equal(log_double_get(VS_RECORD_POOL, 0)->pool.limit_size, 5 * GiB);
+}
+
 static void test_states_of_pools_are_no_events_of_the_driver(void **state)
 {
 	struct vs_thread *self = *state;
@@ -628,6 +637,7 @@ int main(void)
 		TEST(test_a_device_is_defined_once),
 		TEST(test_a_device_without_a_place_counts_as_defined),
 		TEST(test_a_driver_pool_is_defined_at_its_first_use),
+		TEST(test_a_driver_pool_is_defined_with_the_limit_it_was_made_with),
 		TEST(test_states_of_pools_are_no_events_of_the_driver),
 		TEST(test_a_driver_pool_that_ended_is_another_one_when_it_comes_back),
 		TEST(test_a_pool_of_the_program_is_defined_when_it_is_made),
