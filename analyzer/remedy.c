@@ -138,9 +138,14 @@ static bool has_graph_pools(const struct vs_remedy_facts *facts)
 	return facts->has_graph_pools;
 }
 
+static bool has_driver_limit(const struct vs_remedy_facts *facts)
+{
+	return facts->why->limited;
+}
+
 static bool has_limit(const struct vs_remedy_facts *facts)
 {
-	return facts->limit_size;
+	return facts->limit_size && !facts->why->limited;
 }
 
 static bool has_no_limit(const struct vs_remedy_facts *facts)
@@ -293,6 +298,8 @@ static const struct row {
 	 "let pool {holder} give back what it does not use: {unused}"},
 
 	/* A limit. */
+	{"raise-limit", LIMIT, NONE, has_driver_limit,
+	 "raise maxSize of that pool (cudaMemPoolProps), now {limit}: the card has {room} left"},
 	{"raise-limit", LIMIT, NONE, has_limit,
 	 "raise the limit of that pool, now {limit}: the card has {room} left"},
 	{"raise-limit", LIMIT, NONE, has_no_limit, "let that pool grow: the card has {room} left"},
@@ -599,7 +606,8 @@ static bool has_sizes(const struct vs_story *story, const struct vs_failure_grou
 int vs_remedy_find(struct vs_story *story, const struct vs_device_state *state, const char *site,
 		   struct vs_remedy *remedies, size_t *nr_remedies)
 {
-	const struct vs_replay_pool *pool = state->oom ? state->oom->pool : NULL;
+	const struct vs_replay_pool *pool =
+		state->why.limited ? state->why.limited : (state->oom ? state->oom->pool : NULL);
 	struct vs_remedy_facts facts = {.why = &state->why,
 					.site = site,
 					.live_bytes = state->map.live_bytes,
@@ -608,7 +616,8 @@ int vs_remedy_find(struct vs_story *story, const struct vs_device_state *state, 
 
 	if (!pool && state->why.kind == VS_WHY_PREALLOCATION && state->why.grab)
 		pool = story->analysis.replay->pools[state->why.grab->owner->index];
-	facts.framework = vs_framework_find(story, pool);
+	/* A limit on a driver's pool is set by who made the pool: no framework does. */
+	facts.framework = state->why.limited ? NONE : vs_framework_find(story, pool);
 	facts.is_own_pool =
 		state->oom && state->oom->pool && state->oom->pool->owner == VS_POOL_FRAMEWORK;
 	facts.has_steps = state->retained.nr_boundaries > 1 &&

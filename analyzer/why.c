@@ -23,17 +23,17 @@
 #define TORCH_SMALL   ((uint64_t)1 << 20)
 #define TORCH_SEGMENT ((uint64_t)2 << 20)
 
-static const struct vs_address_pool *find_pool(const struct vs_failure_group *group,
-					       const struct vs_address_map *map)
+/* NULL: it holds nothing. */
+static const struct vs_address_pool *find_pool(const struct vs_address_map *map,
+					       const struct vs_replay_pool *pool)
 {
 	size_t i;
 
-	/* The group belongs to another pass than the map: numbers are the same, pointers are not.
-	 */
-	for (i = 0; i < map->nr_pools && group->pool; i++)
-		if (map->pools[i].pool->index == group->pool->index)
+	/* The pool belongs to another pass than the map: numbers are the same, pointers are not. */
+	for (i = 0; i < map->nr_pools; i++)
+		if (map->pools[i].pool->index == pool->index)
 			return &map->pools[i];
-	return group->pool ? NULL : vs_address_map_get_worst(map);
+	return NULL;
 }
 
 static uint64_t subtract(uint64_t a, uint64_t b)
@@ -67,16 +67,17 @@ static uint64_t get_kept_in_pool(const struct vs_why *why, const struct vs_addre
 	for (i = 0; i < map->nr_entries && why->pool && why->kept_bytes; i++) {
 		const struct vs_item *item = map->entries[i].item;
 
-		if (map->entries[i].type == VS_ADDRESS_BLOCK && item->pool == why->pool->pool &&
+		/* A block of a driver pool is an entry of its own, as segments are. */
+		if (map->entries[i].type != VS_ADDRESS_HOLE && item->pool == why->pool->pool &&
 		    is_growing(retained, item->account))
 			bytes += item->size;
 	}
 	return bytes < why->kept_bytes ? bytes : why->kept_bytes;
 }
 
-/* Numbers that every occasion has. */
-static void gather(struct vs_why *why, const struct vs_address_map *map,
-		   const struct vs_retained *retained, const struct vs_reconcile *where)
+/* Numbers of the device that every occasion has. */
+static void gather_room(struct vs_why *why, const struct vs_address_map *map,
+			const struct vs_reconcile *where)
 {
 	uint64_t taken = map->reserved_bytes - map->managed_bytes;
 
@@ -90,6 +91,12 @@ static void gather(struct vs_why *why, const struct vs_address_map *map,
 		why->outside_bytes = subtract(subtract(why->total_size, why->free_size), taken);
 	else
 		why->outside_bytes = where->outside_bytes + where->driver_rounding;
+}
+
+/* Numbers of the pool whose holes count, and of what is kept. */
+static void gather_pool(struct vs_why *why, const struct vs_address_map *map,
+			const struct vs_retained *retained)
+{
 	if (retained->growth.is_growing && !retained->is_start)
 		why->kept_bytes = retained->growth.kept_bytes;
 	why->kept_in_pool = get_kept_in_pool(why, map, retained);
@@ -259,6 +266,25 @@ static uint64_t get_sure_room(const struct vs_why *why)
 	return subtract(why->room, get_context(why->total_size));
 }
 
+/*
+ * The driver pool that was asked, if it was made with a limit and may not grow by that much though
+ * the device has room. What it has free itself it tried.
+ */
+static const struct vs_replay_pool *find_limited(const struct vs_why *why,
+						 const struct vs_failure *failure,
+						 const struct vs_address_map *map)
+{
+	const struct vs_replay_pool *pool = failure->driver_pool;
+	const struct vs_address_pool *entry;
+	uint64_t held;
+
+	if (!pool || !pool->limit_size || !why->total_size || why->room < why->needed)
+		return NULL;
+	entry = find_pool(map, pool);
+	held = entry ? entry->segment_bytes : 0;
+	return why->requested > subtract(pool->limit_size, held) ? pool : NULL;
+}
+
 /* It is beyond its limit, or would not grow, though the device has room. */
 static bool is_limited(const struct vs_why *why, const struct vs_failure_group *group)
 {
@@ -266,6 +292,8 @@ static bool is_limited(const struct vs_why *why, const struct vs_failure_group *
 	uint64_t held = why->pool ? why->pool->segment_bytes : 0;
 	uint64_t used = why->pool && why->pool->block_bytes < held ? why->pool->block_bytes : held;
 
+	if (why->limited)
+		return true;
 	if (!pool || !why->total_size)
 		return false;
 	/* A limit may be one on blocks or on segments: the smaller claim is enough. */
@@ -409,14 +437,19 @@ void vs_why_judge(struct vs_why *why, const struct vs_failure_group *group,
 
 	memset(why, 0, sizeof(*why));
 	why->occasion = VS_WHY_FAILURE;
-	why->pool = find_pool(group, map);
 	why->requested = failure->size;
 	/* A pool takes more from the driver at a time than it is asked for. */
 	why->needed = failure->driver_size > failure->size ? failure->driver_size : failure->size;
 	why->is_free_known = failure->total_size;
 	why->free_size = failure->free_size;
 	why->total_size = failure->total_size ? failure->total_size : map->device->total_size;
-	gather(why, map, retained, where);
+	gather_room(why, map, where);
+	why->limited = group->pool ? NULL : find_limited(why, failure, map);
+	if (why->limited || group->pool)
+		why->pool = find_pool(map, why->limited ? why->limited : group->pool);
+	else
+		why->pool = vs_address_map_get_worst(map);
+	gather_pool(why, map, retained);
 	find_usable(why, map);
 	find_grabbed(why, map, group->pool);
 	own = find_releasable(why, failure->driver_pool, map);
@@ -474,7 +507,8 @@ void vs_why_judge_end(struct vs_why *why, enum vs_why_occasion occasion,
 	why->occasion = occasion;
 	why->pool = vs_address_map_get_worst(map);
 	why->total_size = map->device->total_size;
-	gather(why, map, retained, where);
+	gather_room(why, map, where);
+	gather_pool(why, map, retained);
 	find_grabbed(why, map, NULL);
 	find_releasable(why, NULL, map);
 	part = why->total_size / END_PART;

@@ -48,6 +48,8 @@ struct vs_why {
 
 	const struct vs_address_pool
 		*pool; /* whose holes count: the one that failed, or the worst */
+	const struct vs_replay_pool
+		*limited; /* a driver pool that failed because it may not grow, or NULL */
 	uint64_t requested;
 	uint64_t needed; /* requested, or the larger piece that the pool asked the driver for */
 	bool is_free_known;

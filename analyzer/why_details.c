@@ -106,7 +106,7 @@ static int find_largest_in(struct vs_why_details *details, struct vs_story *stor
 	if (!blocks)
 		return -VS_ERR_NO_MEMORY;
 	for (i = 0; i < map->nr_entries; i++)
-		if (map->entries[i].type == VS_ADDRESS_BLOCK && map->entries[i].item->pool == pool)
+		if (map->entries[i].type != VS_ADDRESS_HOLE && map->entries[i].item->pool == pool)
 			blocks[nr++] = map->entries[i].item;
 	err = vs_address_map_group(blocks, nr, &groups, &nr_groups);
 	for (i = 0; i < nr_groups && !err; i++) {

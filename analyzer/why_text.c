@@ -100,16 +100,23 @@ static void add_end(struct vs_text_line *line, const struct vs_device_state *sta
 
 /* ---- The sentence that proves it ------------------------------------------------------------ */
 
+/* The pool that failed, or NULL. */
+static const struct vs_replay_pool *get_failed_pool(const struct vs_device_state *state)
+{
+	return state->why.limited ? state->why.limited : state->oom->pool;
+}
+
 static void add_limit(struct vs_text_line *line, const struct vs_device_state *state)
 {
 	const struct vs_why *why = &state->why;
-	const struct vs_replay_pool *pool = state->oom->pool;
+	const struct vs_replay_pool *pool = get_failed_pool(state);
 	char a[VS_UNITS_MAX], b[VS_UNITS_MAX], c[VS_UNITS_MAX];
 
 	vs_text_add(line, "pool ");
 	vs_text_add_name(line, pool->name, VS_TEXT_NAME_COLUMNS);
-	vs_text_add(line, " holds %s, %s of it in blocks",
+	vs_text_add(line, " holds %s%s, %s of it in blocks",
 		    vs_units_put_bytes(a, why->pool ? why->pool->segment_bytes : 0),
+		    why->limited ? " (sampled)" : "",
 		    vs_units_put_bytes(b, why->pool ? why->pool->block_bytes : 0));
 	if (pool->limit_size)
 		vs_text_add(line, ", and may hold %s", vs_units_put_bytes(c, pool->limit_size));
@@ -169,15 +176,16 @@ static void add_capacity(struct vs_text_line *line, const struct vs_device_state
 static void add_retention(struct vs_text_line *line, const struct vs_device_state *state)
 {
 	const struct vs_why *why = &state->why;
+	const struct vs_replay_pool *pool =
+		why->occasion == VS_WHY_FAILURE ? get_failed_pool(state) : NULL;
 	char a[VS_UNITS_MAX];
 
 	if (why->lacking)
 		vs_text_add(line, "%s too little; ", vs_units_put_bytes(a, why->lacking));
 	vs_text_add(line, "%s were kept step by step", vs_units_put_bytes(a, why->kept_bytes));
-	if (why->occasion == VS_WHY_FAILURE && why->pool && state->oom->pool &&
-	    state->oom->pool->limit_size)
+	if (pool && why->pool && pool->limit_size)
 		vs_text_add(line, ", in a pool that may hold %s",
-			    vs_units_put_bytes(a, state->oom->pool->limit_size));
+			    vs_units_put_bytes(a, pool->limit_size));
 	vs_text_add(line, ", see RETAINED");
 }
 

@@ -461,6 +461,51 @@ static void make_stream_ordered(struct story_rig *rig, uint64_t number)
 		refuse(rig, 3 * GIB, GIB);
 }
 
+/*
+ * A driver pool that was made with a limit of 512 MiB holds 448, a quarter of them unused, in a
+ * program that has PyTorch as well.
+ */
+static void make_limited_stream_ordered(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_FRAMEWORK, 0, "PyTorch");
+	script_pool(&rig->script, 2, VS_POOL_DRIVER, 0, 512 * MIB, "");
+	script_alloc_async(&rig->script, 2, at(5), 336 * MIB);
+	script_pool_state(&rig->script, 2, 448 * MIB);
+	measure(rig, 448 * MIB, 0, true);
+	script_set_stack(&rig->script, 2);
+	script_fail_async(&rig->script, 2, number, CARD - 448 * MIB - CTX, CARD);
+}
+
+/* The same pool when the card has no more than 64 MiB left. */
+static void make_limited_beside_full(struct story_rig *rig, uint64_t number)
+{
+	begin(rig, VS_POOL_PROGRAM, 0, NULL);
+	take(rig, 1, CARD - CTX - 512 * MIB);
+	script_pool(&rig->script, 2, VS_POOL_DRIVER, 0, 512 * MIB, "");
+	script_alloc_async(&rig->script, 2, at(5), 448 * MIB);
+	script_pool_state(&rig->script, 2, 448 * MIB);
+	script_set_stack(&rig->script, 2);
+	script_fail_async(&rig->script, 2, number, 64 * MIB, CARD);
+}
+
+/* It fills up by what is kept of each step. */
+static void make_leak_behind_driver_limit(struct story_rig *rig, uint64_t number)
+{
+	uint64_t i;
+
+	begin(rig, VS_POOL_PROGRAM, 0, NULL);
+	script_pool(&rig->script, 2, VS_POOL_DRIVER, 0, 512 * MIB, "");
+	script_alloc_async(&rig->script, 2, at(5), 512 * MIB - 32 * number);
+	script_set_stack(&rig->script, 3);
+	for (i = 0; i < 32; i++) {
+		script_step(&rig->script, i);
+		script_alloc_async(&rig->script, 2, at(6 + i), number);
+	}
+	script_pool_state(&rig->script, 2, 512 * MIB);
+	script_step(&rig->script, i);
+	script_fail_async(&rig->script, 2, number, CARD - 512 * MIB - CTX, CARD);
+}
+
 /* ---- Runs in which nothing failed ----------------------------------------------------------- */
 
 static void make_killed(struct story_rig *rig, uint64_t number)
@@ -628,6 +673,18 @@ static const struct scenario scenarios[] = {
 	 "trim smaller-pieces end-others"},
 	{"who asks beside it", make_stream_ordered, 0, "pool", NULL, "trim",
 	 "smaller-pieces empty-cache end-others"},
+	{"a pool of the driver's at its limit", make_limited_stream_ordered, 64 * MIB + 1, "limit",
+	 NULL, "raise-limit", "trim smaller-pieces " TORCH_ONLY " " BATCH},
+	{"the same, but it could have grown", make_limited_stream_ordered, 64 * MIB, "unknown",
+	 NULL, "", "raise-limit trim smaller-pieces"},
+	{"more than the driver's pool may ever hold", make_limited_stream_ordered, GIB, "limit",
+	 NULL, "raise-limit", "trim smaller-pieces"},
+	{"a pool of the driver's at its limit, and no room", make_limited_beside_full, 64 * MIB + 1,
+	 "capacity", NULL, "smaller-pieces", "raise-limit trim"},
+	{"a leak behind a limit of the driver's", make_leak_behind_driver_limit, 12 * MIB,
+	 "retention", "limit", "free", "raise-limit trim"},
+	{"a small leak behind a limit of the driver's", make_leak_behind_driver_limit, 4 * MIB,
+	 "limit", "retention", "raise-limit", "free trim"},
 	/* Nothing failed. */
 	{"killed with an empty card", make_killed, 2 * GIB, "unknown", NULL, "host-memory",
 	 "smaller-pieces free end-others"},
