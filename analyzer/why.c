@@ -403,11 +403,9 @@ static bool is_leaking(const struct vs_why *why)
 	       why->kept_in_pool >= why->pool->block_bytes / 2;
 }
 
-/* own: what the driver pool that was asked holds besides, in pieces that nobody knows. */
-static void decide(struct vs_why *why, const struct vs_failure_group *group, uint64_t own,
-		   uint64_t unexplained)
+static void decide(struct vs_why *why, const struct vs_failure_group *group, uint64_t unexplained)
 {
-	bool is_short = why->total_size && why->lacking > own;
+	bool is_short = why->total_size && why->lacking > why->own_bytes;
 
 	/* A large enough hole was there, of another stream perhaps: then it is not the card. */
 	if (group->pool && why->pool && why->usable_largest >= why->requested)
@@ -432,7 +430,7 @@ void vs_why_judge(struct vs_why *why, const struct vs_failure_group *group,
 		  const struct vs_failure *failure, const struct vs_address_map *map,
 		  const struct vs_retained *retained, const struct vs_reconcile *where)
 {
-	uint64_t own, lacking, device_lacks, unexplained, inside, held;
+	uint64_t lacking, device_lacks, unexplained, inside, held;
 	bool is_sized, is_limit, is_split;
 
 	memset(why, 0, sizeof(*why));
@@ -452,7 +450,7 @@ void vs_why_judge(struct vs_why *why, const struct vs_failure_group *group,
 	gather_pool(why, map, retained);
 	find_usable(why, map);
 	find_grabbed(why, map, group->pool);
-	own = find_releasable(why, failure->driver_pool, map);
+	why->own_bytes = find_releasable(why, failure->driver_pool, map);
 	find_holder(why, map, group->pool);
 	find_spare(why, map);
 	is_sized = why->total_size;
@@ -480,7 +478,7 @@ void vs_why_judge(struct vs_why *why, const struct vs_failure_group *group,
 	guess(why, VS_WHY_OTHER_PROCESS,
 	      is_measured(where) ? where->outside.others_bytes : unexplained, lacking,
 	      is_measured(where) && lacking);
-	decide(why, group, own, unexplained);
+	decide(why, group, unexplained);
 	if (why->kind == VS_WHY_POOL)
 		why->lacking = device_lacks;
 	else if (why->kind == VS_WHY_LIMIT || why->kind == VS_WHY_UNKNOWN)

@@ -62,6 +62,7 @@ struct vs_why {
 	uint64_t usable_bytes; /* of these, in holes that a request of this size may use */
 	uint64_t usable_largest;
 	uint64_t cached_bytes;      /* of the device */
+	uint64_t own_bytes;         /* what the driver pool that was asked does not use */
 	uint64_t releasable_bytes;  /* of the device: what pools could have given back for it */
 	uint64_t grabbed_bytes;     /* unused in segments that are a large part of the device */
 	const struct vs_item *grab; /* the one of these with most unused, or NULL */

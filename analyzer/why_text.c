@@ -125,8 +125,22 @@ static void add_limit(struct vs_text_line *line, const struct vs_device_state *s
 			    why->is_room_known ? "" : "up to ", vs_units_put_bytes(c, why->room));
 }
 
-static void add_unknown(struct vs_text_line *line, const struct vs_why *why)
+/* Where a driver pool has blocks and where it has room, the driver tells nobody. */
+static void add_own(struct vs_text_line *line, const struct vs_device_state *state)
 {
+	char a[VS_UNITS_MAX];
+
+	vs_text_add(line, "pool ");
+	vs_text_add_name(line, state->oom->last_oom.driver_pool->name, VS_TEXT_NAME_COLUMNS);
+	vs_text_add(line,
+		    ", which was asked, has %s that it does not use; in which pieces, the driver "
+		    "does not say",
+		    vs_units_put_bytes(a, state->why.own_bytes));
+}
+
+static void add_unknown(struct vs_text_line *line, const struct vs_device_state *state)
+{
+	const struct vs_why *why = &state->why;
 	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
 
 	if (why->occasion == VS_WHY_KILLED && why->total_size)
@@ -149,6 +163,8 @@ static void add_unknown(struct vs_text_line *line, const struct vs_why *why)
 	else if (why->is_free_known && why->room >= why->needed)
 		vs_text_add(line, "the driver says that %s were free, and refused %s all the same",
 			    vs_units_put_bytes(a, why->room), vs_units_put_bytes(b, why->needed));
+	else if (why->own_bytes)
+		add_own(line, state);
 	else
 		vs_text_add(line, "what was recorded does not tell why");
 }
@@ -258,7 +274,7 @@ static void add_evidence(struct vs_text_line *line, const struct vs_why_details 
 		return;
 	case VS_WHY_UNKNOWN:
 	case VS_NR_WHY:
-		add_unknown(line, why);
+		add_unknown(line, state);
 		return;
 	}
 }

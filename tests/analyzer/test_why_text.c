@@ -177,6 +177,49 @@ static void test_unknown_is_told_plainly(void **state)
 	end(&rig);
 }
 
+/* It holds 800 MiB, 100 of them in use; the device has `left`. */
+static void make_stream_ordered(struct story_rig *rig, uint64_t limit, uint64_t size, uint64_t left)
+{
+	setup(rig);
+	script_pool(&rig->script, 2, VS_POOL_DRIVER, 0, limit, "");
+	script_alloc_async(&rig->script, 2, BASE, 100 * MIB);
+	script_pool_state(&rig->script, 2, 800 * MIB);
+	script_fail_async(&rig->script, 2, size, left, 1000 * MIB);
+}
+
+static void test_what_a_pool_of_the_drivers_has_and_did_not_use_is_told(void **state)
+{
+	struct story_rig rig;
+	const char *text;
+
+	(void)state;
+	make_stream_ordered(&rig, 0, 400 * MIB, 50 * MIB);
+	text = tell(&rig, true);
+	assert_non_null(strstr(text, "cause: UNKNOWN\n"
+				     "  pool stream-ordered, which was asked, has 700 MiB that it "
+				     "does not use; in which pieces, the\n"
+				     "    driver does not say\n"));
+	end(&rig);
+}
+
+static void test_a_limit_of_a_pool_of_the_drivers_is_told(void **state)
+{
+	struct story_rig rig;
+	const char *text;
+
+	(void)state;
+	make_stream_ordered(&rig, 850 * MIB, 80 * MIB, 150 * MIB);
+	text = tell(&rig, true);
+	assert_non_null(strstr(text,
+			       "cause: LIMIT\n"
+			       "  pool stream-ordered holds 800 MiB (sampled), 100 MiB of it in "
+			       "blocks, and may hold 850 MiB\n"
+			       "  most is live at          train+0x100\n"));
+	assert_non_null(strstr(text, "  remedy                   raise maxSize of that pool "
+				     "(cudaMemPoolProps), now 850 MiB: "));
+	end(&rig);
+}
+
 static void test_words_of_a_pool_end_before_its_advice(void **state)
 {
 	static const char words[] =
@@ -219,6 +262,8 @@ int main(void)
 		cmocka_unit_test(test_segments_to_be_emptied_are_named_where_no_hole_can_be_made),
 		cmocka_unit_test(test_retention_names_the_call_that_all_growing_sites_have),
 		cmocka_unit_test(test_unknown_is_told_plainly),
+		cmocka_unit_test(test_what_a_pool_of_the_drivers_has_and_did_not_use_is_told),
+		cmocka_unit_test(test_a_limit_of_a_pool_of_the_drivers_is_told),
 		cmocka_unit_test(test_words_of_a_pool_end_before_its_advice),
 		cmocka_unit_test(test_nothing_is_wider_than_the_terminal),
 	};
