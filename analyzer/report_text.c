@@ -429,7 +429,7 @@ void vs_report_text_put_fragmentation(struct vs_story *story, const struct vs_re
 	struct vs_text_line line = {0};
 	struct vs_framework_jax jax;
 	bool has_pool = false;
-	char time[VS_UNITS_MAX], a[VS_UNITS_MAX], b[VS_UNITS_MAX];
+	char time[VS_UNITS_MAX], a[VS_UNITS_MAX], b[VS_UNITS_MAX], path[VS_TEXT_LINE_MAX];
 	size_t i;
 
 	for (i = 0; i < replay->nr_pools; i++)
@@ -452,6 +452,7 @@ void vs_report_text_put_fragmentation(struct vs_story *story, const struct vs_re
 	if (!worst->pool)
 		return;
 	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
-	vs_text_add(&line, "see: vramscope heatmap -o heatmap.png %s", story->path);
+	vs_story_put_path(story, path, sizeof(path));
+	vs_text_add(&line, "see: vramscope heatmap -o heatmap.png %s", path);
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }

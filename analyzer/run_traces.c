@@ -238,6 +238,9 @@ static void put_name(FILE *out, const char *path)
 		if (!strncmp(path, here, size) && path[size] == '/' && path[size + 1])
 			path += size + 1;
 	}
+	/* Not to be taken for an option. */
+	if (path[0] == '-')
+		fputs("./", out);
 	if (!path[strspn(path, plain)]) {
 		fputs(path, out);
 		return;

@@ -246,13 +246,11 @@ static void add_cut(struct cut_text *text, const char *added, size_t added_size)
 }
 
 /* So that a shell would read it as one. */
-static void add_argument(struct cut_text *text, const char *argument)
+static void add_quoted(struct cut_text *text, const char *argument)
 {
 	bool is_quoted = !*argument || !is_plain(argument);
 	size_t size;
 
-	if (text->used)
-		add_cut(text, " ", 1);
 	if (is_quoted)
 		add_cut(text, "'", 1);
 	for (; *argument; argument += size) {
@@ -274,8 +272,22 @@ void vs_story_put_command(const struct vs_story *story, char *out, size_t size)
 	char argument[1024];
 
 	snprintf(out, size, "%s", story->path);
-	while (command && vs_info_get_argument(&command, argument, sizeof(argument)))
-		add_argument(&text, argument);
+	while (command && vs_info_get_argument(&command, argument, sizeof(argument))) {
+		if (text.used)
+			add_cut(&text, " ", 1);
+		add_quoted(&text, argument);
+	}
+}
+
+void vs_story_put_path(const struct vs_story *story, char *out, size_t size)
+{
+	struct cut_text text = {out, size, 0};
+
+	out[0] = '\0';
+	/* Not to be taken for an option. */
+	if (story->path[0] == '-')
+		add_cut(&text, "./", 2);
+	add_quoted(&text, story->path);
 }
 
 static void add_device(struct vs_text_line *line, const struct vs_replay_device *device)

@@ -68,6 +68,9 @@ const struct vs_replay_device *vs_story_next_device(const struct vs_story *story
 /* The command line of the program, shell-like; or the trace's path. Terminated, cut to size. */
 void vs_story_put_command(const struct vs_story *story, char *out, size_t size);
 
+/* The trace's path as one would type it. Terminated, cut to size. */
+void vs_story_put_path(const struct vs_story *story, char *out, size_t size);
+
 /*
  * The first line of every text, and what must be known about the trace; of several traces, which
  * one it is.

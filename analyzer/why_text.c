@@ -446,6 +446,7 @@ static void put_remedies(struct vs_story *story, const struct vs_why_details *de
 	/* Where the cause is not known there is no cure, but a place to look. */
 	const char *label = details->state->why.kind == VS_WHY_UNKNOWN ? "where to look" : "remedy";
 	struct vs_text_line line = {0};
+	char path[VS_TEXT_LINE_MAX];
 	size_t i;
 
 	for (i = 0; i < details->nr_remedies && (is_full || i < FEW); i++)
@@ -453,7 +454,8 @@ static void put_remedies(struct vs_story *story, const struct vs_why_details *de
 	if (i == details->nr_remedies)
 		return;
 	vs_text_fill(&line, COLUMN);
-	vs_text_add(&line, "%zu more: vramscope why %s", details->nr_remedies - i, story->path);
+	vs_story_put_path(story, path, sizeof(path));
+	vs_text_add(&line, "%zu more: vramscope why %s", details->nr_remedies - i, path);
 	vs_text_put(&story->style, &line);
 }
 

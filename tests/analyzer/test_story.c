@@ -49,6 +49,24 @@ static void test_trace_that_names_no_command_is_called_by_its_path(void **state)
 	assert_command(NULL, "run.vscope");
 }
 
+static void assert_path(const char *path, const char *expected)
+{
+	struct vs_story story = {.path = path};
+	char text[64];
+
+	vs_story_put_path(&story, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+static void test_path_can_be_typed_as_it_is_written(void **state)
+{
+	(void)state;
+	assert_path("runs/train.4711.vscope", "runs/train.4711.vscope");
+	assert_path("a trace; it's mine", "'a trace; it'\\''s mine'");
+	assert_path("-x", "./-x");
+	assert_path("- x", "./'- x'");
+}
+
 static void test_command_is_cut_to_its_room(void **state)
 {
 	struct story_rig rig;
@@ -649,6 +667,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_command_is_written_as_a_shell_would_read_it),
 		cmocka_unit_test(test_trace_that_names_no_command_is_called_by_its_path),
+		cmocka_unit_test(test_path_can_be_typed_as_it_is_written),
 		cmocka_unit_test(test_command_is_cut_to_its_room),
 		cmocka_unit_test(test_headline_tells_what_ran_how_long_and_on_what),
 		cmocka_unit_test(test_of_several_traces_the_headline_tells_which),

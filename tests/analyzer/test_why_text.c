@@ -136,6 +136,29 @@ static void test_segments_to_be_emptied_are_named_where_no_hole_can_be_made(void
 	end(&rig);
 }
 
+static void test_the_command_that_tells_more_can_be_typed_as_it_is_told(void **state)
+{
+	struct vs_device_state then;
+	struct story_rig rig;
+
+	(void)state;
+	setup(&rig);
+	script_pool(&rig.script, 2, VS_POOL_FRAMEWORK, 0, 0, "PyTorch");
+	for (uint64_t i = 0; i < 2; i++) {
+		script_alloc(&rig.script, VS_MEMORY_DEVICE, BASE + i * GIB, 400 * MIB);
+		script_block(&rig.script, 2, BASE + i * GIB + 200 * MIB, MIB);
+	}
+	script_fail(&rig.script, 300 * MIB, MIB, 1000 * MIB);
+	script_block_fail(&rig.script, 2, 300 * MIB);
+	story_rig_open_text(&rig);
+	rig.story.path = "a trace; mine";
+	story_rig_look(&rig, &then);
+	assert_int_equal(vs_why_text_put(&rig.story, &then, false), 0);
+	vs_device_state_fini(&then);
+	assert_non_null(strstr(story_rig_read(&rig), "more: vramscope why 'a trace; mine'\n"));
+	end(&rig);
+}
+
 /* Two sites grow, and one call makes both. */
 static void test_retention_names_the_call_that_all_growing_sites_have(void **state)
 {
@@ -260,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_a_program_that_goes_on_is_told),
 		cmocka_unit_test(test_report_has_the_cause_and_the_remedy_but_not_the_rest),
 		cmocka_unit_test(test_segments_to_be_emptied_are_named_where_no_hole_can_be_made),
+		cmocka_unit_test(test_the_command_that_tells_more_can_be_typed_as_it_is_told),
 		cmocka_unit_test(test_retention_names_the_call_that_all_growing_sites_have),
 		cmocka_unit_test(test_unknown_is_told_plainly),
 		cmocka_unit_test(test_what_a_pool_of_the_drivers_has_and_did_not_use_is_told),

@@ -255,6 +255,13 @@ static void test_names_can_be_typed_as_they_are_told(void **state)
 	expect_told("1 event in 'it'\\''s mine; $x'; next: vramscope report 'it'\\''s mine; $x'");
 }
 
+static void test_a_name_is_not_told_like_an_option(void **state)
+{
+	(void)state;
+	record("-x", 1);
+	expect_told("1 event in ./-x; next: vramscope report ./-x");
+}
+
 static void test_paths_begin_here_only_if_they_are_here(void **state)
 {
 	char path[PATH_MAX], line[4 * PATH_MAX];
@@ -343,6 +350,7 @@ int main(void)
 		TEST(test_names_twice_and_traces_that_are_gone_do_not_count),
 		TEST(test_a_trace_that_cannot_be_read_is_named_all_the_same),
 		TEST(test_names_can_be_typed_as_they_are_told),
+		TEST(test_a_name_is_not_told_like_an_option),
 		TEST(test_paths_begin_here_only_if_they_are_here),
 		TEST(test_of_many_traces_the_largest_is_named),
 		TEST(test_many_events_are_not_read),
