@@ -424,6 +424,9 @@ static int apply_free_failed(struct vs_replay *replay, struct vs_replay_thread *
 
 	if ((unsigned int)kind >= VS_NR_MEMORY_KINDS)
 		return 0;
+	/* Nothing was known there, and nothing had to be: no event is missing. */
+	if (thread->has_freed && !thread->freed_device)
+		replay->counters.nr_unmatched_frees--;
 	thread->freed = NULL;
 	thread->released = NULL;
 	thread->has_freed = false;

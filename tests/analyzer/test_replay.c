@@ -82,6 +82,25 @@ static void test_free_that_failed_did_not_happen(void **state)
 	script_fini(&script);
 }
 
+static void test_free_of_something_unknown_that_failed_is_no_repair(void **state)
+{
+	struct vs_replay *replay;
+	struct script script;
+
+	(void)state;
+	setup(&script);
+	script_free(&script, VS_MEMORY_DEVICE, 0x10000);
+	script_free_failed(&script, VS_MEMORY_DEVICE, 0x10000);
+	replay = script_replay(&script);
+	assert_int_equal(replay->counters.nr_unmatched_frees, 0);
+	vs_replay_destroy(replay);
+	script_free(&script, VS_MEMORY_PINNED, 0x20000);
+	replay = script_replay(&script);
+	assert_int_equal(replay->counters.nr_unmatched_frees, 1);
+	vs_replay_destroy(replay);
+	script_fini(&script);
+}
+
 static void test_failed_free_whose_place_was_taken_stays_freed(void **state)
 {
 	struct vs_replay *replay;
@@ -392,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_segments_of_all_kinds_on_the_device_are_live_and_reserved),
 		cmocka_unit_test(test_address_decides_what_a_free_frees),
 		cmocka_unit_test(test_free_that_failed_did_not_happen),
+		cmocka_unit_test(test_free_of_something_unknown_that_failed_is_no_repair),
 		cmocka_unit_test(test_failed_free_whose_place_was_taken_stays_freed),
 		cmocka_unit_test(test_overlap_closes_the_older_one_and_is_counted),
 		cmocka_unit_test(test_driver_pool_reserves_what_was_sampled_or_more),
