@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "draw_heatmap.h"
 #include "draw_page.h"
@@ -11,6 +12,14 @@
 #define LEGEND_IN_LINE 4
 #define ROW_UNITS      34 /* height of a row, with its marks */
 #define MIN_ROWS       6
+#define PLACE          0.5 /* units: what is narrower is drawn with its neighbours */
+
+/* What a piece looks like: its group, or one of these. */
+enum {
+	LOOK_HOLE = VS_SPACE_GROUPS,
+	LOOK_RELEASABLE,
+	NR_LOOKS
+};
 
 /* What vs_draw_page_write hands through. */
 struct job {
@@ -155,36 +164,184 @@ static void put_box(const struct vs_draw *draw, const struct vs_space *space,
 		put_size(draw, box, piece->size, color);
 }
 
-/* A piece may go on in the next row. */
-static void put_piece(const struct vs_draw *draw, const struct vs_space *space,
-		      const struct vs_space_piece *piece, const struct vs_draw_rows *rows)
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+/* Part of a row. */
+struct stretch {
+	uint64_t from, to; /* offsets; the same: nothing */
+	size_t look;
+};
+
+/*
+ * Draws pieces in the order of their offsets. Those that are too narrow to be told apart are drawn
+ * together, as what most of their bytes are: a picture has so many places, and no more, however
+ * many pieces there are.
+ */
+struct brush {
+	const struct vs_draw *draw;
+	const struct vs_space *space;
+	const struct vs_draw_rows *rows;
+	struct stretch crowd; /* of narrow pieces, not yet as wide as a place */
+	uint64_t crowd_bytes[NR_LOOKS];
+	struct stretch waiting; /* crowds that look alike, not yet drawn */
+	double mark_x, mark_y;  /* the last mark */
+};
+
+static size_t get_look(const struct vs_space_piece *piece)
 {
-	double scale = rows->box.width / (double)rows->row_bytes;
-	uint64_t end = piece->offset + piece->size;
-	uint64_t from = piece->offset;
+	if (piece->type == VS_SPACE_LIVE)
+		return piece->group;
+	return piece->type == VS_SPACE_HOLE ? LOOK_HOLE : LOOK_RELEASABLE;
+}
 
-	while (from < end) {
-		uint64_t row = from / rows->row_bytes;
-		uint64_t to = (row + 1) * rows->row_bytes < end ? (row + 1) * rows->row_bytes : end;
-		struct vs_box box = {
-			.x = rows->box.x + (double)(from - row * rows->row_bytes) * scale,
-			.y = rows->box.y + (double)row * rows->row_height,
-			.width = (double)(to - from) * scale,
-			.height = rows->bar_height,
-		};
+static uint64_t get_row(const struct brush *brush, uint64_t offset)
+{
+	return offset / brush->rows->row_bytes;
+}
 
-		if (box.width > 2.5 * draw->unit)
-			box.width -= 0.75 * draw->unit;
-		put_box(draw, space, piece, &box, from == piece->offset);
-		if (piece->is_pinning && from == piece->offset)
-			put_mark(draw, box.x + box.width / 2, box.y + box.height + draw->unit);
-		if (piece->begins_segment && from == piece->offset)
+static double get_width(const struct brush *brush, uint64_t bytes)
+{
+	return (double)bytes * brush->rows->box.width / (double)brush->rows->row_bytes;
+}
+
+/* Both ends are in one row. */
+static struct vs_box get_box(const struct brush *brush, uint64_t from, uint64_t to)
+{
+	const struct vs_draw_rows *rows = brush->rows;
+	uint64_t row = get_row(brush, from);
+
+	return (struct vs_box){
+		.x = rows->box.x + get_width(brush, from - row * rows->row_bytes),
+		.y = rows->box.y + (double)row * rows->row_height,
+		.width = get_width(brush, to - from),
+		.height = rows->bar_height,
+	};
+}
+
+static void draw_waiting(struct brush *brush)
+{
+	const struct vs_palette *palette = brush->draw->palette;
+	struct stretch *stretch = &brush->waiting;
+	struct vs_box box = get_box(brush, stretch->from, stretch->to);
+
+	if (stretch->from == stretch->to)
+		return;
+	if (stretch->look == LOOK_HOLE)
+		hatch_box(brush->draw, &box, palette->free, palette->hatch);
+	else if (stretch->look == LOOK_RELEASABLE)
+		hatch_box(brush->draw, &box, palette->plot, palette->grid);
+	else
+		fill_box(brush->draw, &box,
+			 vs_draw_palette_get_group(palette, stretch->look, brush->space->nr_groups,
+						   false));
+	stretch->from = stretch->to;
+}
+
+static void end_crowd(struct brush *brush)
+{
+	struct stretch *crowd = &brush->crowd, *waiting = &brush->waiting;
+
+	if (crowd->from == crowd->to)
+		return;
+	crowd->look = 0;
+	for (size_t i = 1; i < NR_LOOKS; i++)
+		if (brush->crowd_bytes[i] > brush->crowd_bytes[crowd->look])
+			crowd->look = i;
+	if (waiting->from < waiting->to && waiting->to == crowd->from &&
+	    waiting->look == crowd->look &&
+	    get_row(brush, waiting->from) == get_row(brush, crowd->from)) {
+		waiting->to = crowd->to;
+	} else {
+		draw_waiting(brush);
+		*waiting = *crowd;
+	}
+	crowd->from = crowd->to;
+	memset(brush->crowd_bytes, 0, sizeof(brush->crowd_bytes));
+}
+
+static void add_to_crowd(struct brush *brush, const struct vs_space_piece *piece, uint64_t from,
+			 uint64_t to)
+{
+	struct stretch *crowd = &brush->crowd;
+
+	if (crowd->from < crowd->to && get_row(brush, crowd->from) != get_row(brush, from))
+		end_crowd(brush);
+	if (crowd->from == crowd->to)
+		crowd->from = from;
+	crowd->to = to;
+	brush->crowd_bytes[get_look(piece)] += to - from;
+	if (get_width(brush, to - crowd->from) >= PLACE * brush->draw->unit)
+		end_crowd(brush);
+}
+
+/* Where there is one already nobody would see another. */
+static void add_mark(struct brush *brush, const struct vs_box *box)
+{
+	double unit = brush->draw->unit, x = box->x + box->width / 2;
+	double y = box->y + box->height + unit;
+
+	if (y == brush->mark_y && x < brush->mark_x + unit)
+		return;
+	put_mark(brush->draw, x, y);
+	brush->mark_x = x;
+	brush->mark_y = y;
+}
+
+/* A piece may go on in the next row. is_apart: the segment that it begins gets a line there. */
+static void put_piece(struct brush *brush, const struct vs_space_piece *piece, bool is_apart)
+{
+	const struct vs_draw *draw = brush->draw;
+	uint64_t row_bytes = brush->rows->row_bytes, end = piece->offset + piece->size, to;
+
+	for (uint64_t from = piece->offset; from < end; from = to) {
+		struct vs_box box;
+
+		to = (get_row(brush, from) + 1) * row_bytes;
+		to = to < end ? to : end;
+		box = get_box(brush, from, to);
+		if (box.width < PLACE * draw->unit) {
+			add_to_crowd(brush, piece, from, to);
+		} else {
+			end_crowd(brush);
+			draw_waiting(brush);
+			if (box.width > 2.5 * draw->unit)
+				box.width -= 0.75 * draw->unit;
+			put_box(draw, brush->space, piece, &box, from == piece->offset);
+		}
+		if (from != piece->offset)
+			continue;
+		if (piece->is_pinning)
+			add_mark(brush, &box);
+		if (is_apart)
 			fill_box(draw,
 				 &(struct vs_box){box.x - draw->unit, box.y - 2 * draw->unit,
 						  2 * draw->unit, box.height + 4 * draw->unit},
 				 draw->palette->text);
-		from = to;
 	}
+}
+
+/* Whether a segment begins with this piece that is wide enough to be told from its neighbours. */
+static bool begins_wide_segment(const struct brush *brush, size_t piece)
+{
+	const struct vs_space *space = brush->space;
+	uint64_t bytes = space->pieces[piece].size;
+
+	if (!space->pieces[piece].begins_segment)
+		return false;
+	for (size_t i = piece + 1; i < space->nr_pieces && !space->pieces[i].begins_segment; i++)
+		bytes += space->pieces[i].size;
+	return get_width(brush, bytes) >= 4 * brush->draw->unit;
+}
+
+static void put_pieces(const struct vs_draw *draw, const struct vs_space *space,
+		       const struct vs_draw_rows *rows)
+{
+	struct brush brush = {.draw = draw, .space = space, .rows = rows};
+
+	for (size_t i = 0; i < space->nr_pieces; i++)
+		put_piece(&brush, &space->pieces[i], begins_wide_segment(&brush, i));
+	end_crowd(&brush);
+	draw_waiting(&brush);
 }
 
 static void put_axis(const struct vs_draw *draw, const struct vs_space *space,
@@ -278,8 +435,7 @@ static void draw_page(cairo_t *cr, int width, int height, int scale, const void 
 		vs_draw_text_put(&draw, width / 2.0, height / 2.0, VS_DRAW_CENTER, 1,
 				 draw.palette->faint, "no memory with an address is held");
 	put_axis(&draw, space, &rows);
-	for (size_t i = 0; i < space->nr_pieces; i++)
-		put_piece(&draw, space, &space->pieces[i], &rows);
+	put_pieces(&draw, space, &rows);
 }
 
 int vs_draw_space_write(const struct vs_space *space, const char *path, int width, int height,

@@ -87,6 +87,77 @@ static void test_pieces_have_their_colours(void **state)
 	check_colors(true);
 }
 
+/*
+ * Segments of four pages, far too many to be seen one by one: in the first half a block in each, of
+ * one group or (every fifth) the other, in the second half holes for the most part.
+ */
+#define NR_CROWDED 200000u
+
+static struct vs_space make_crowd(void)
+{
+	struct vs_space space = make_space();
+
+	space.pieces = calloc(2u * NR_CROWDED, sizeof(*space.pieces));
+	assert_non_null(space.pieces);
+	for (uint64_t i = 0; i < NR_CROWDED; i++) {
+		bool is_hole = i >= NR_CROWDED / 2;
+
+		space.pieces[2 * i] = (struct vs_space_piece){
+			VS_SPACE_LIVE, 4 * i, is_hole ? 1 : 3, i % 5 == 0, is_hole, true};
+		space.pieces[2 * i + 1] =
+			(struct vs_space_piece){is_hole ? VS_SPACE_HOLE : VS_SPACE_LIVE,
+						4 * i + (is_hole ? 1 : 3),
+						is_hole ? 3 : 1,
+						1,
+						false,
+						false};
+	}
+	space.nr_pieces = (size_t)2 * NR_CROWDED;
+	space.total_bytes = (uint64_t)4 * NR_CROWDED;
+	space.nr_segments = NR_CROWDED;
+	return space;
+}
+
+static void test_a_crowd_looks_like_most_of_it(void **state)
+{
+	const struct vs_palette *palette = vs_draw_palette_get(false);
+	struct vs_space space = make_crowd();
+	struct vs_draw_rows rows;
+	cairo_surface_t *image;
+	char path[PATH_MAX];
+	uint32_t pixel;
+
+	(void)state;
+	assert_int_equal(vs_draw_space_write(&space, output(path, "crowd.png"), 1200, 800, false),
+			 0);
+	image = cairo_image_surface_create_from_png(path);
+	vs_draw_space_lay_out(&rows, &space, 1200, 800);
+	for (uint64_t i = 1; i < 9; i++)
+		assert_int_equal(get_pixel(image, &rows, i * space.total_bytes / 20 + 700),
+				 canvas_to_pixel(palette->group[0]));
+	pixel = get_pixel(image, &rows, space.total_bytes / 4 * 3);
+	cairo_surface_destroy(image);
+	/* Hatched. */
+	assert_int_not_equal(pixel, canvas_to_pixel(palette->group[0]));
+	assert_int_not_equal(pixel, canvas_to_pixel(palette->group[1]));
+	assert_int_not_equal(pixel, canvas_to_pixel(palette->text));
+	free(space.pieces);
+}
+
+static void test_a_crowd_takes_no_more_room_than_there_are_places(void **state)
+{
+	struct vs_space space = make_crowd();
+	char path[PATH_MAX];
+	struct stat found;
+
+	(void)state;
+	assert_int_equal(vs_draw_space_write(&space, output(path, "crowd.svg"), 1200, 800, false),
+			 0);
+	assert_int_equal(stat(path, &found), 0);
+	assert_true(found.st_size < 4 << 20);
+	free(space.pieces);
+}
+
 static void test_rows_hold_all_addresses_at_any_size(void **state)
 {
 	struct vs_space space = make_space();
@@ -128,6 +199,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces_have_their_colours),
+		cmocka_unit_test(test_a_crowd_looks_like_most_of_it),
+		cmocka_unit_test(test_a_crowd_takes_no_more_room_than_there_are_places),
 		cmocka_unit_test(test_rows_hold_all_addresses_at_any_size),
 		cmocka_unit_test(test_every_format_is_written),
 	};
