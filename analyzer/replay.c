@@ -698,8 +698,7 @@ static int apply(struct vs_replay *replay, struct vs_replay_thread *thread,
 	case VS_RECORD_MAP:
 		return vs_replay_vmm_map(replay, &record->map);
 	case VS_RECORD_UNMAP:
-		return vs_replay_vmm_unmap(replay, record->map.address, record->map.size,
-					   VS_CAUSE_EVENT);
+		return vs_replay_vmm_apply_unmap(replay, &record->map);
 	case VS_RECORD_CONTEXT:
 		return apply_context(replay, &record->context);
 	case VS_RECORD_POOL_STATE:

@@ -180,6 +180,8 @@ VS_MUST_CHECK int vs_replay_vmm_reserve(struct vs_replay *replay, const struct v
 VS_MUST_CHECK int vs_replay_vmm_unreserve(struct vs_replay *replay,
 					  const struct vs_reserve *reserve);
 VS_MUST_CHECK int vs_replay_vmm_map(struct vs_replay *replay, const struct vs_map *map);
+VS_MUST_CHECK int vs_replay_vmm_apply_unmap(struct vs_replay *replay, const struct vs_map *unmap);
+/* Whatever is mapped there, also what reaches beyond it. */
 VS_MUST_CHECK int vs_replay_vmm_unmap(struct vs_replay *replay, uint64_t base, uint64_t size,
 				      enum vs_change_cause cause);
 VS_MUST_CHECK int vs_replay_vmm_adopt(struct vs_replay *replay, struct vs_reservation *reservation,

@@ -21,6 +21,49 @@ static uint64_t get_end(uint64_t base, uint64_t size)
 
 /* ---- Reservations --------------------------------------------------------------------------- */
 
+/*
+ * Unmapping and freeing addresses is recorded before the call, and taken back by a record of what
+ * is there all the same if the call failed. What the driver always refuses is not done at all: the
+ * record that takes it back knows only a part of what would have to come back.
+ */
+
+/* Whether [base, end) is within what is reserved already: a record that takes back. */
+static bool is_reserved(const struct vs_replay *replay, uint64_t base, uint64_t end)
+{
+	const struct vs_range *range = vs_range_tree_find(&replay->reservations, base);
+
+	return range && vs_range_end(range) >= end;
+}
+
+/* Addresses are freed as they were reserved, and when nothing is mapped there. */
+static bool is_unreserve_refused(const struct vs_replay *replay, uint64_t base, uint64_t end)
+{
+	struct vs_range *range = vs_range_tree_find_from(&replay->mappings, base);
+
+	if (range && range->base < end)
+		return true;
+	range = vs_range_tree_find_from(&replay->reservations, base);
+	return range && range->base < end && (range->base < base || vs_range_end(range) > end);
+}
+
+/* No mapping can be ended in part. */
+static bool is_unmap_refused(const struct vs_replay *replay, uint64_t base, uint64_t end)
+{
+	const struct vs_range *first = vs_range_tree_find(&replay->mappings, base);
+	const struct vs_range *last = end ? vs_range_tree_find(&replay->mappings, end - 1) : NULL;
+
+	return (first && first->base < base) || (last && vs_range_end(last) > end);
+}
+
+/* The handle is there already, in whole or in part: a record that takes back. */
+static bool is_mapped(const struct vs_replay *replay, const struct vs_map *map)
+{
+	struct vs_range *range = vs_range_tree_find(&replay->mappings, map->address);
+	const struct vs_item *handle = range ? mapping_of(range)->handle : NULL;
+
+	return handle && handle->range.base == map->handle;
+}
+
 static int unreserve(struct vs_replay *replay, uint64_t base, uint64_t end)
 {
 	struct vs_range *range;
@@ -69,14 +112,20 @@ int vs_replay_vmm_reserve(struct vs_replay *replay, const struct vs_reserve *rec
 {
 	struct vs_reservation *reservation;
 
-	if (record->address == UINT64_MAX)
+	if (record->address == UINT64_MAX ||
+	    is_reserved(replay, record->address,
+			get_end(record->address, record->size ? record->size : 1)))
 		return 0;
 	return reserve(replay, record->address, record->size, &reservation);
 }
 
 int vs_replay_vmm_unreserve(struct vs_replay *replay, const struct vs_reserve *record)
 {
-	return unreserve(replay, record->address, get_end(record->address, record->size));
+	uint64_t end = get_end(record->address, record->size);
+
+	return is_unreserve_refused(replay, record->address, end)
+		       ? 0
+		       : unreserve(replay, record->address, end);
 }
 
 /* ---- Segments: runs of adjacent mapped pages ------------------------------------------------ */
@@ -262,6 +311,13 @@ static int detach(struct vs_replay *replay, struct vs_mapping *mapping, enum vs_
 	return vs_replay_items_close(replay, handle, cause, NULL);
 }
 
+int vs_replay_vmm_apply_unmap(struct vs_replay *replay, const struct vs_map *map)
+{
+	if (is_unmap_refused(replay, map->address, get_end(map->address, map->size)))
+		return 0;
+	return vs_replay_vmm_unmap(replay, map->address, map->size, VS_CAUSE_EVENT);
+}
+
 int vs_replay_vmm_unmap(struct vs_replay *replay, uint64_t base, uint64_t size,
 			enum vs_change_cause cause)
 {
@@ -316,7 +372,7 @@ int vs_replay_vmm_map(struct vs_replay *replay, const struct vs_map *map)
 	struct vs_item *handle = vs_id_map_get(&replay->handles, map->handle);
 	int err;
 
-	if (end == base)
+	if (end == base || is_mapped(replay, map))
 		return 0;
 	err = vs_replay_items_get_device(replay, handle ? handle->device->ordinal : VS_NO_DEVICE,
 					 &device);

@@ -593,12 +593,52 @@ static int settle_pending(struct vs_live_set *set, const struct vs_record *event
 
 /* ---- Virtual memory -------------------------------------------------------------------------- */
 
+/*
+ * What the driver refuses was not done, and what takes it back is nothing new: as in the analyzer,
+ * replay_vmm.c.
+ */
+static bool is_within(const struct vs_live_set *set, uint32_t root, uint64_t base, uint64_t size)
+{
+	const struct entry *entry = find_from(set, root, base, 1);
+
+	return entry && entry->size - (base - entry->key) >= size;
+}
+
+/* Whether one that has addresses begins before the range, or ends behind it. */
+static bool is_cut(const struct vs_live_set *set, uint32_t root, uint64_t base, uint64_t size)
+{
+	const struct entry *first = find_from(set, root, base, size);
+	const struct entry *last = size ? find_from(set, root, base + size - 1, 1) : NULL;
+
+	return (first && first->key < base) || (last && last->key + last->size > base + size);
+}
+
+static bool is_mapped(const struct vs_live_set *set, const struct vs_map *map)
+{
+	const struct entry *mapping = find_from(set, set->regions, map->address, 1);
+
+	return mapping && mapping->space == SPACE_MAPPING && mapping->handle != NONE &&
+	       set->entries[mapping->handle].key == map->handle;
+}
+
+static int add_reservation(struct vs_live_set *set, const struct vs_record *event)
+{
+	uint64_t base = event->reserve.address;
+
+	if (is_within(set, set->reservations, base, get_extent(base, event->reserve.size)))
+		return 0;
+	return put_at(set, SPACE_RESERVATION, base, event->reserve.size, event);
+}
+
 static int add_map(struct vs_live_set *set, const struct vs_record *event)
 {
 	const struct vs_map *map = &event->map;
 	struct entry *mapping, *handle;
-	int err = put_at(set, SPACE_MAPPING, map->address, map->size, event);
+	int err;
 
+	if (is_mapped(set, map))
+		return 0;
+	err = put_at(set, SPACE_MAPPING, map->address, map->size, event);
 	if (err)
 		return err;
 	mapping = find(set, SPACE_MAPPING, map->address, 0);
@@ -610,8 +650,8 @@ static int add_map(struct vs_live_set *set, const struct vs_record *event)
 	return 0;
 }
 
-/* One call may end several mappings that lie side by side. */
-static void unmap(struct vs_live_set *set, uint64_t base, uint64_t size)
+/* Whatever is mapped there. */
+static void end_mappings(struct vs_live_set *set, uint64_t base, uint64_t size)
 {
 	uint64_t end = base + get_extent(base, size);
 	struct entry *entry;
@@ -623,15 +663,37 @@ static void unmap(struct vs_live_set *set, uint64_t base, uint64_t size)
 	}
 }
 
+/* One call may end several mappings that lie side by side. */
+static void unmap(struct vs_live_set *set, const struct vs_map *map)
+{
+	uint64_t size = get_extent(map->address, map->size);
+
+	if (map->size && !is_cut(set, set->regions, map->address, size))
+		end_mappings(set, map->address, size);
+}
+
+static bool has_mapping(const struct vs_live_set *set, uint64_t base, uint64_t size)
+{
+	uint64_t end = base + size;
+	const struct entry *entry;
+
+	while (base < end && (entry = find_from(set, set->regions, base, end - base))) {
+		if (entry->space == SPACE_MAPPING)
+			return true;
+		base = entry->key + entry->size;
+	}
+	return false;
+}
+
 static void unreserve(struct vs_live_set *set, const struct vs_reserve *reserve)
 {
-	uint64_t size = get_extent(reserve->address, reserve->size);
+	uint64_t base = reserve->address, size = get_extent(base, reserve->size);
 	struct entry *entry;
 
-	while ((entry = find_from(set, set->reservations, reserve->address, size))) {
-		unmap(set, entry->key, entry->size);
+	if (has_mapping(set, base, size) || is_cut(set, set->reservations, base, size))
+		return;
+	while ((entry = find_from(set, set->reservations, base, size)))
 		drop(set, entry);
-	}
 }
 
 /* ---- Blocks of pools ------------------------------------------------------------------------- */
@@ -814,15 +876,14 @@ static int add(struct vs_live_set *set, const struct vs_record *event)
 		add_free_failed(set, event);
 		return 0;
 	case VS_RECORD_RESERVE:
-		return put_at(set, SPACE_RESERVATION, event->reserve.address, event->reserve.size,
-			      event);
+		return add_reservation(set, event);
 	case VS_RECORD_UNRESERVE:
 		unreserve(set, &event->reserve);
 		return 0;
 	case VS_RECORD_MAP:
 		return add_map(set, event);
 	case VS_RECORD_UNMAP:
-		unmap(set, event->map.address, event->map.size);
+		unmap(set, &event->map);
 		return 0;
 	case VS_RECORD_CONTEXT:
 		return add_context(set, event);

@@ -243,18 +243,31 @@ static void test_mapping_over_a_mapping_replaces_it(void **state)
 	script_fini(&script);
 }
 
-static void test_unreserving_unmaps_what_is_left(void **state)
+/* cuMemAddressFree is said before it is called; RESERVE behind it says that it failed. */
+static void test_addresses_stay_reserved_while_something_is_mapped(void **state)
 {
+	static const uint64_t both[][2] = {{0, 2}};
 	struct vs_replay *replay;
 	struct script script;
 
 	(void)state;
-	setup(&script, 1);
+	setup(&script, 2);
 	script_map(&script, BASE, PAGE, 1);
 	script_unreserve(&script, BASE, 64 * PAGE);
+	script_reserve(&script, BASE, 64 * PAGE);
+	script_unreserve(&script, BASE + 8 * PAGE, PAGE); /* never a part of it */
+	script_reserve(&script, BASE + 8 * PAGE, PAGE);
+	script_map(&script, BASE + PAGE, PAGE, 2);
 	replay = script_replay(&script);
-	assert_bytes(replay, 0, PAGE);
-	assert_null(replay->regions.root);
+	assert_segments(replay, both, 1);
+	assert_bytes(replay, 2 * PAGE, 2 * PAGE);
+	assert_int_equal(replay->counters.nr_overlaps, 0);
+	vs_replay_destroy(replay);
+	script_unmap(&script, BASE, 2 * PAGE);
+	script_unreserve(&script, BASE, 64 * PAGE);
+	replay = script_replay(&script);
+	assert_null(replay->reservations.root);
+	assert_bytes(replay, 0, 2 * PAGE);
 	vs_replay_destroy(replay);
 	script_fini(&script);
 }
@@ -316,21 +329,36 @@ static void test_pages_of_two_devices_are_two_segments(void **state)
 	script_fini(&script);
 }
 
-static void test_unmapping_a_part_takes_whole_mappings(void **state)
+static void test_no_mapping_ends_in_part(void **state)
 {
-	static const uint64_t rest[][2] = {{4, 1}};
+	static const uint64_t all[][2] = {{0, 5}};
 	struct vs_replay *replay;
 	struct script script;
 
 	(void)state;
 	setup(&script, 1);
 	script_alloc(&script, VS_MEMORY_VMM, 9, 4 * PAGE);
-	script_map(&script, BASE, 4 * PAGE, 9); /* cuMemUnmap takes no part of it */
+	script_map(&script, BASE, 4 * PAGE, 9);
 	script_map(&script, BASE + 4 * PAGE, PAGE, 1);
+	script_free(&script, VS_MEMORY_VMM, 9);
+	/* cuMemUnmap refuses each, and what is at the address is said again. */
 	script_unmap(&script, BASE + PAGE, PAGE);
+	script_map(&script, BASE + PAGE, PAGE, 9);
+	script_unmap(&script, BASE + 3 * PAGE, 2 * PAGE);
+	script_map(&script, BASE + 3 * PAGE, 2 * PAGE, 9);
+	script_unmap(&script, BASE, PAGE / 2);
+	script_map(&script, BASE, PAGE / 2, 9);
+	script_unmap(&script, BASE + 4 * PAGE, 0);
+	script_map(&script, BASE + 4 * PAGE, 0, 1);
 	replay = script_replay(&script);
-	assert_segments(replay, rest, 1);
-	assert_bytes(replay, PAGE, 5 * PAGE);
+	assert_segments(replay, all, 1);
+	assert_bytes(replay, 5 * PAGE, 5 * PAGE);
+	assert_int_equal(replay->counters.nr_overlaps, 0);
+	vs_replay_destroy(replay);
+	script_unmap(&script, BASE, 5 * PAGE);
+	replay = script_replay(&script);
+	assert_segments(replay, NULL, 0);
+	assert_bytes(replay, 0, PAGE);
 	vs_replay_destroy(replay);
 	script_fini(&script);
 }
@@ -425,11 +453,11 @@ int main(void)
 		cmocka_unit_test(test_blocks_move_with_their_pages_when_segments_merge_and_split),
 		cmocka_unit_test(test_block_over_two_pages_goes_when_one_is_unmapped),
 		cmocka_unit_test(test_mapping_over_a_mapping_replaces_it),
-		cmocka_unit_test(test_unreserving_unmaps_what_is_left),
+		cmocka_unit_test(test_addresses_stay_reserved_while_something_is_mapped),
 		cmocka_unit_test(test_mapping_of_an_unknown_handle_is_a_segment_without_bytes),
 		cmocka_unit_test(test_mapping_where_nobody_reserved_is_taken_as_it_is),
 		cmocka_unit_test(test_pages_of_two_devices_are_two_segments),
-		cmocka_unit_test(test_unmapping_a_part_takes_whole_mappings),
+		cmocka_unit_test(test_no_mapping_ends_in_part),
 		cmocka_unit_test(
 			test_handle_in_a_pools_reservation_is_not_live_wherever_else_it_is),
 		cmocka_unit_test(test_reservation_belongs_to_a_pool_that_is_described_later),

@@ -235,6 +235,32 @@ static void change_range(struct program *program, uint32_t thread)
 				.reserve = {place_at(0), NR_HANDLES * SEGMENT}});
 }
 
+/* Calls that the driver refuses while something is mapped: said before, taken back behind. */
+static void fail_range(struct program *program, uint32_t thread)
+{
+	uint32_t i = pick(program, NR_HANDLES);
+	uint64_t part = place_at(i) + 4096;
+
+	if (!program->mapped[i])
+		return;
+	if (pick(program, 2)) {
+		tell(program, thread,
+		     (struct vs_record){.type = VS_RECORD_UNRESERVE,
+					.reserve = {place_at(0), NR_HANDLES * SEGMENT}});
+		tell(program, thread,
+		     (struct vs_record){.type = VS_RECORD_RESERVE,
+					.reserve = {place_at(0), NR_HANDLES * SEGMENT}});
+		return;
+	}
+	tell(program, thread,
+	     (struct vs_record){.type = VS_RECORD_UNMAP,
+				.map = {.address = part, .size = SEGMENT}});
+	tell(program, thread,
+	     (struct vs_record){
+		     .type = VS_RECORD_MAP,
+		     .map = {.address = part, .size = SEGMENT, .handle = program->mapped[i]}});
+}
+
 /* Context 1 or 2 is destroyed, or the device reset. */
 static void end_context(struct program *program, uint32_t thread)
 {
@@ -296,6 +322,8 @@ static void take_step(struct program *program)
 		tell(program, thread,
 		     (struct vs_record){.type = VS_RECORD_POOL_STATE,
 					.pool_state = {4, 0x1000 * pick(program, 9999), 0x1000}});
+	else if (what < 993)
+		fail_range(program, thread);
 	else if (what < 997)
 		change_range(program, thread);
 	else
