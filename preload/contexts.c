@@ -5,6 +5,7 @@
 
 #include "device_facts.h"
 #include "memory_info.h"
+#include "peer_opens.h"
 
 #define NR_CONTEXTS 256 /* a power of two */
 #define MAX_DEVICES 64
@@ -98,6 +99,7 @@ static void forget_contexts(uint32_t device, uint32_t nr)
 {
 	uint32_t known;
 
+	vs_peer_opens_forget();
 	if (device >= MAX_DEVICES)
 		return;
 	known = atomic_load(&nr_contexts[device]);

@@ -50,7 +50,7 @@ struct vs_call {
 	const struct vs_real *real; /* NULL: there is no driver */
 	bool is_recording;          /* this is the outermost driver call */
 	bool is_capturing;          /* its stream is: what it does is done at the graph's launch */
-	bool is_borrowed;           /* it gives back a reference that no cuMemCreate made */
+	bool is_borrowed;           /* it gives back a reference, and no memory */
 };
 
 /* One call of a hooked runtime function. */

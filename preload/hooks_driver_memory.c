@@ -8,6 +8,7 @@
 #include "driver_pools.h"
 #include "graphs.h"
 #include "hot.h"
+#include "peer_opens.h"
 
 static inline void after_cuMemAlloc_v2(struct vs_call *call, CUresult result,
 				       const cuMemAlloc_v2_params *args)
@@ -140,10 +141,13 @@ static void note_open(struct vs_call *call, CUresult result, const CUdeviceptr *
 	int error_number = errno;
 	size_t size = 0;
 
+	if (call->is_recording && result == CUDA_SUCCESS && vs_peer_opens_add(*pdptr))
+		goto restore_errno; /* once more: nothing has changed */
 	if (call->is_recording && result == CUDA_SUCCESS && call->real->cuMemGetAddressRange_v2 &&
 	    call->real->cuMemGetAddressRange_v2(NULL, &size, *pdptr) != CUDA_SUCCESS)
 		size = 0;
 	vs_hooks_note_alloc(call, result, VS_MEMORY_IPC, result ? 0 : *pdptr, size);
+restore_errno:
 	errno = error_number;
 }
 
@@ -168,11 +172,16 @@ VS_DRIVER_HOOK_AFTER(cuIpcOpenMemHandle_v2,
 static inline void before_cuIpcCloseMemHandle(struct vs_call *call,
 					      const cuIpcCloseMemHandle_params *args)
 {
-	vs_hooks_note_free(call, VS_MEMORY_IPC, args->dptr);
+	call->is_borrowed = call->is_recording && vs_peer_opens_take(args->dptr);
+	if (!call->is_borrowed)
+		vs_hooks_note_free(call, VS_MEMORY_IPC, args->dptr);
 }
 static inline void after_cuIpcCloseMemHandle(struct vs_call *call, CUresult result,
 					     const cuIpcCloseMemHandle_params *args)
 {
-	vs_hooks_note_free_result(call, result, VS_MEMORY_IPC, args->dptr);
+	if (!call->is_borrowed)
+		vs_hooks_note_free_result(call, result, VS_MEMORY_IPC, args->dptr);
+	else if (result != CUDA_SUCCESS)
+		(void)vs_peer_opens_add(args->dptr);
 }
 VS_DRIVER_HOOK(cuIpcCloseMemHandle, (CUdeviceptr dptr), dptr)

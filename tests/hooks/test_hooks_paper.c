@@ -86,6 +86,22 @@ static void test_memory_of_another_process_has_the_size_the_driver_tells(void **
 	vs_event_lines_expect_none();
 }
 
+static void test_memory_that_is_opened_once_more_is_the_same_memory(void **state)
+{
+	CUipcMemHandle handle = {{0}};
+	CUdeviceptr a;
+
+	(void)state;
+	assert_int_equal(cuIpcOpenMemHandle_v2(&a, handle, 1), CUDA_SUCCESS);
+	vs_event_lines_skip();
+	assert_int_equal(cuIpcOpenMemHandle_v2(&a, handle, 1), CUDA_SUCCESS);
+	assert_int_equal(cuIpcCloseMemHandle(a), CUDA_SUCCESS);
+	vs_event_lines_expect_none();
+	assert_int_equal(cuIpcCloseMemHandle(a), CUDA_SUCCESS);
+	vs_event_lines_expect("free ipc 9000 cuIpcCloseMemHandle");
+	vs_event_lines_expect_none();
+}
+
 static void test_what_is_captured_counts_at_each_launch(void **state)
 {
 	CUgraphExec exec;
@@ -173,6 +189,7 @@ int main(void)
 		EVENT_TEST(test_function_that_the_driver_lacks_is_not_found),
 		EVENT_TEST(test_arrays_have_the_size_of_their_shape),
 		EVENT_TEST(test_memory_of_another_process_has_the_size_the_driver_tells),
+		EVENT_TEST(test_memory_that_is_opened_once_more_is_the_same_memory),
 		EVENT_TEST(test_what_is_captured_counts_at_each_launch),
 		EVENT_TEST(test_driver_is_not_asked_while_a_stream_captures),
 		EVENT_TEST(test_unknown_address_is_hooked_only_if_its_abi_is_beyond_doubt),
