@@ -380,6 +380,11 @@ static void put_notes(const struct vs_story *story)
 			    vs_units_put_number(number, counters->nr_orphan_blocks, ascii));
 		vs_text_put(&story->style, &line);
 	}
+	/* Nothing follows then. */
+	if (!count_devices(story)) {
+		vs_text_add(&line, "  note: nothing in it asked for memory");
+		vs_text_put(&story->style, &line);
+	}
 }
 
 /* Duration, devices, events: what stands behind the command. */

@@ -88,6 +88,8 @@ static void test_command_is_cut_to_its_room(void **state)
 
 /* ---- Headline ------------------------------------------------------------------------------- */
 
+#define NOTHING_ASKED "  note: nothing in it asked for memory\n"
+
 /* What the rig's headline says; ends the rig. */
 static void assert_headline(struct story_rig *rig, const char *expected)
 {
@@ -124,6 +126,17 @@ static void test_headline_tells_what_ran_how_long_and_on_what(void **state)
 	assert_headline(&rig, "train \u00b7 2.00 us \u00b7 2 GPUs \u00b7 2 events, none lost\n");
 }
 
+static void test_headline_tells_that_nothing_asked_for_memory(void **state)
+{
+	struct story_rig rig;
+
+	(void)state;
+	story_rig_init(&rig);
+	script_device(&rig.script, 0, 8 * GIB); /* not used */
+	script_step(&rig.script, 1);
+	assert_headline(&rig, "train \u00b7 1.00 us \u00b7 1 event, none lost\n" NOTHING_ASKED);
+}
+
 static void test_of_several_traces_the_headline_tells_which(void **state)
 {
 	struct story_rig rig;
@@ -141,7 +154,7 @@ static void test_of_several_traces_the_headline_tells_which(void **state)
 	rig.trace.info[0] = "pid";
 	rig.trace.info[1] = "4711";
 	assert_headline(&rig, "run.vscope \u00b7 process 4711\ntrain \u00b7 0 s \u00b7 0 events, "
-			      "none lost\n");
+			      "none lost\n" NOTHING_ASKED);
 }
 
 static void test_long_command_makes_room_for_the_facts(void **state)
@@ -153,13 +166,13 @@ static void test_long_command_makes_room_for_the_facts(void **state)
 	rig.options.width = 60;
 	rig.trace.command = "/a/very/long/way/to/the/program/that/was/run/train\n";
 	assert_headline(&rig, "\u2026/the/program/that/was/run/train \u00b7 0 s \u00b7 0 events, "
-			      "none lost\n");
+			      "none lost\n" NOTHING_ASKED);
 	/* Just one column too many. */
 	story_rig_init(&rig);
 	rig.options.width = 60;
 	rig.trace.command = "/way/to/the/program/that/was/run/x\n";
 	assert_headline(&rig, "\u2026y/to/the/program/that/was/run/x \u00b7 0 s \u00b7 0 events, "
-			      "none lost\n");
+			      "none lost\n" NOTHING_ASKED);
 }
 
 static void test_what_must_be_known_of_the_trace_is_noted(void **state)
@@ -205,7 +218,8 @@ static void test_lost_events_are_the_larger_of_what_trace_and_records_say(void *
 	rig.trace.nr_lost = 5;
 	script_add(&rig.script, (struct vs_record){.type = VS_RECORD_LOST, .lost = {7}});
 	assert_headline(&rig, "train \u00b7 0 s \u00b7 0 events, 7 lost\n"
-			      "  note: 7 events were lost: all numbers may be too low\n");
+			      "  note: 7 events were lost: all numbers may be too "
+			      "low\n" NOTHING_ASKED);
 }
 
 /* ---- Devices, instants, rows ---------------------------------------------------------------- */
@@ -670,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_path_can_be_typed_as_it_is_written),
 		cmocka_unit_test(test_command_is_cut_to_its_room),
 		cmocka_unit_test(test_headline_tells_what_ran_how_long_and_on_what),
+		cmocka_unit_test(test_headline_tells_that_nothing_asked_for_memory),
 		cmocka_unit_test(test_of_several_traces_the_headline_tells_which),
 		cmocka_unit_test(test_long_command_makes_room_for_the_facts),
 		cmocka_unit_test(test_what_must_be_known_of_the_trace_is_noted),
