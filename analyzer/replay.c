@@ -788,6 +788,9 @@ int vs_replay_end(struct vs_replay *replay)
 	int err = 0;
 
 	vs_replay_settle(replay);
+	/* Nothing happened in it; what was there before is there all the same. */
+	if (!replay->is_in_window && replay->from_ns)
+		err = open_window(replay);
 	for (observer = replay->observers; observer && !err; observer = observer->next)
 		if (observer->on_end)
 			err = observer->on_end(observer, replay);
