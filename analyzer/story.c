@@ -35,6 +35,27 @@ static bool can_recall(const struct vs_options *options)
 	return options->command->recalls & VS_RECALLS(options->at);
 }
 
+/* What comes behind a window was not read, and how the program ended is told there. */
+static int look_at_end(struct vs_story *story)
+{
+	const struct vs_index_directory *said = NULL;
+	bool is_cut = story->options->to_ns != UINT64_MAX;
+	struct vs_record record;
+	int got = 0;
+
+	if (is_cut && story->index)
+		said = vs_trace_index_get(story->index);
+	if (is_cut && !said)
+		while ((got = story->source.next(story->source.context, &record)) > 0)
+			;
+	vs_reader_get_state(story->reader, &story->state);
+	if (said) {
+		story->state.is_complete = said->is_complete;
+		story->state.nr_lost = said->nr_lost;
+	}
+	return got;
+}
+
 /* The state of the reader counts what was read, so it is asked before any third pass. */
 static int analyse(struct vs_story *story)
 {
@@ -55,9 +76,7 @@ static int analyse(struct vs_story *story)
 	if (!ret)
 		ret = vs_analysis_init_indexed(&story->analysis, &story->source, &window,
 					       story->index, &story->options->command->wants);
-	if (!ret)
-		vs_reader_get_state(story->reader, &story->state);
-	return ret;
+	return ret ? ret : look_at_end(story);
 }
 
 static int tell_opened(struct vs_story *story, vs_story_teller tell)

@@ -276,6 +276,14 @@ case_report_begins_with_the_cause() {
 	v report --no-index --at peak capacity.vscope
 }
 
+# Of a part of the trace, too, the end is known.
+case_report_of_the_beginning() {
+	"$VERDICT_TRACES" .
+	v report --no-index --to 3 fine.vscope
+	v report --no-index --json --to 3 fine.vscope | grep '"complete"'
+	v report --no-index --to 1 killed.vscope
+}
+
 case_frag() {
 	"$VERDICT_TRACES" .
 	v frag --no-index --top 3 fragmentation.vscope
