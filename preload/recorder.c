@@ -387,6 +387,14 @@ static inline __attribute__((always_inline)) void finish_event(struct vs_thread_
 	finish(self, body != NULL);
 }
 
+/* The same for an event of a framework's pool. */
+static inline __attribute__((always_inline)) void finish_block(struct vs_thread_state *self,
+							       const void *body)
+{
+	finish_event(self, body);
+	vs_ring_expect(&self->ring);
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 uint32_t vs_recorder_name(const char *text)
@@ -710,7 +718,7 @@ VS_HOT void vs_recorder_add_block(struct vs_thread *self, uint32_t pool, uint64_
 			.size = size,
 			.stack = self->stack,
 		};
-	finish_event(state, event);
+	finish_block(state, event);
 }
 
 VS_HOT void vs_recorder_add_asked_block(struct vs_thread *self, uint32_t pool, uint64_t address,
@@ -745,6 +753,7 @@ VS_HOT void vs_recorder_add_asked_block(struct vs_thread *self, uint32_t pool, u
 		(struct vs_block_asked){.size = asked_size, .run = run};
 	vs_ring_end_all(&state->ring, both_size, 2);
 	finish(state, true);
+	vs_ring_expect(&state->ring);
 }
 
 VS_HOT void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64_t address)
@@ -763,7 +772,7 @@ VS_HOT void vs_recorder_free_block(struct vs_thread *self, uint32_t pool, uint64
 			.address = address,
 			.stack = get_free_stack(state),
 		};
-	finish_event(state, event);
+	finish_block(state, event);
 }
 
 void vs_recorder_fail_block(struct vs_thread *self, uint32_t pool, uint64_t size)

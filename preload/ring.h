@@ -129,6 +129,28 @@ static inline void vs_ring_end(struct vs_ring *ring, const struct vs_live_record
 	vs_ring_end_all(ring, record->size, 1);
 }
 
+/*
+ * Has the lines of the cache fetched that the next record is going to be written to. For events
+ * with much of the program between them: the drain made these pages, so the lines are another
+ * processor's or nobody's. A store would wait for its own, and the program's next lock, which has
+ * to come behind all stores, would wait for that.
+ */
+static inline void vs_ring_expect(const struct vs_ring *ring)
+{
+	uintptr_t next = (uintptr_t)ring->chunk + ring->end;
+
+#if defined(__x86_64__)
+	/* To be written, which the compiler only says of processors that it knows to have it. */
+	__asm__ volatile("prefetchw 64(%0)\n\t"
+			 "prefetchw 128(%0)"
+			 :
+			 : "r"(next));
+#else
+	__builtin_prefetch((const void *)(next + 64), 1);
+	__builtin_prefetch((const void *)(next + 128), 1);
+#endif
+}
+
 /* Puts right what a jump out of the recorder left behind. */
 void vs_ring_give_up(struct vs_ring *ring);
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -257,6 +258,21 @@ static void test_a_jump_between_two_chunks_links_them(void **state)
 	assert_int_equal(first->next, 0);
 }
 
+static void test_what_lies_behind_the_log_may_be_expected(void **state)
+{
+	struct vs_ring full = {.end = VS_LIVE_CHUNK_SIZE};
+
+	(void)state;
+	full.chunk =
+		mmap(NULL, 2 * VS_LIVE_CHUNK_SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(full.chunk, MAP_FAILED);
+	vs_ring_expect(&full); /* nobody may write there */
+	assert_int_equal(munmap(full.chunk, 2 * VS_LIVE_CHUNK_SIZE), 0);
+	vs_ring_expect(&full); /* nothing is there */
+	vs_ring_forget(&full);
+	vs_ring_expect(&full);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -273,6 +289,7 @@ int main(void)
 		TEST(test_a_jump_before_publishing_leaves_no_record),
 		TEST(test_a_jump_behind_publishing_keeps_the_record),
 		TEST(test_a_jump_between_two_chunks_links_them),
+		TEST(test_what_lies_behind_the_log_may_be_expected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
