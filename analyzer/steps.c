@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "request_cuts.h"
+
 /* Places of the latest requests, by the lower bits of their keys. A place has room for the others.
  */
 #define LATEST_BITS 16
@@ -665,7 +667,7 @@ void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps)
 
 /* ---- Again with steps ----------------------------------------------------------------------- */
 
-static int find(const struct vs_analysis *analysis, struct vs_steps *steps)
+static int find(const struct vs_analysis *analysis, struct vs_steps *steps, uint64_t *nr_requests)
 {
 	struct vs_steps_finder *found = analysis->finder, finder;
 	struct vs_replay *replay;
@@ -674,6 +676,7 @@ static int find(const struct vs_analysis *analysis, struct vs_steps *steps)
 	if (found && !found->is_unsure &&
 	    found->has_blocks == (analysis->replay->nr_dividing_pools > 0)) {
 		vs_steps_finder_get(found, steps);
+		*nr_requests = found->nr_requests;
 		return 0;
 	}
 	err = vs_steps_finder_init(&finder, analysis->replay->nr_dividing_pools > 0);
@@ -683,6 +686,7 @@ static int find(const struct vs_analysis *analysis, struct vs_steps *steps)
 	err = vs_analysis_observe(analysis, &finder.observer, &replay);
 	if (!err) {
 		vs_steps_finder_get(&finder, steps);
+		*nr_requests = finder.nr_requests;
 		vs_replay_destroy(replay);
 	}
 	vs_steps_finder_fini(&finder);
@@ -798,13 +802,16 @@ static int measure_again(struct vs_analysis *analysis, const struct vs_steps *st
 
 int vs_steps_derive(struct vs_analysis *analysis, bool is_forced)
 {
+	bool has_blocks = analysis->replay->nr_dividing_pools > 0;
+	uint64_t nr_requests = 0;
 	struct vs_steps steps;
 	int err;
 
 	if (analysis->retained.unit != VS_BOUNDARY_INTERVALS && !is_forced)
 		return 0;
-	err = find(analysis, &steps);
-	if (err || !steps.is_found)
-		return err;
-	return measure_again(analysis, &steps);
+	err = find(analysis, &steps, &nr_requests);
+	if (!err && steps.is_found)
+		err = measure_again(analysis, &steps);
+	/* None were found, or none that are sure enough. */
+	return err ? err : vs_request_cuts_try(analysis, has_blocks, nr_requests);
 }

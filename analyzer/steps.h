@@ -151,7 +151,7 @@ bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *recor
 /*
  * Looks for steps, if the analysis did not (vs_wants.steps), and if there are any does the measure
  * of what is retained again with these as boundaries: a pass for each. Without is_forced only if
- * the program marked neither steps nor phases.
+ * the program marked neither steps nor phases. Where there are none, vs_request_cuts_try().
  */
 VS_MUST_CHECK int vs_steps_derive(struct vs_analysis *analysis, bool is_forced);
 
