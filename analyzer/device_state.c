@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "one_pass.h"
+
 /* How far behind a failure the sample it caused is looked for. */
 #define AFTER_NS   UINT64_C(1000000000)
 #define NR_RECORDS 200000u
@@ -53,10 +55,15 @@ static int find_after(struct vs_device_state *state, const struct vs_source *sou
 /* Of what it asked for, it gave back one part of so many, or less. */
 #define GIVEN_PART 4
 
-/* A model that is loaded grows as a leak does, as long as there is no step to tell them apart. */
-static bool is_start(const struct vs_analysis *analysis, const struct vs_replay_device *device)
+/*
+ * A model that is loaded grows as a leak does, as long as there is no step to tell them apart. What
+ * a program gives back because it has run out and ends says nothing: then bytes count that were
+ * live at the last boundary.
+ */
+static bool is_start(const struct vs_retained *retained, const struct vs_analysis *analysis,
+		     const struct vs_replay_device *device)
 {
-	uint64_t taken = 0, alive = 0;
+	uint64_t taken = 0, alive = 0, bytes = 0;
 	size_t i;
 
 	if (analysis->retained.unit != VS_BOUNDARY_INTERVALS)
@@ -67,9 +74,13 @@ static bool is_start(const struct vs_analysis *analysis, const struct vs_replay_
 		if (account->device != device)
 			continue;
 		taken += vs_measure_sites_get(&analysis->sites, account)->nr_allocs;
+		bytes += vs_measure_sites_get(&analysis->sites, account)->bytes_allocated;
 		alive += account->live_count;
 	}
-	return taken <= alive || taken - alive <= taken / GIVEN_PART;
+	if (taken <= alive || taken - alive <= taken / GIVEN_PART)
+		return true;
+	return vs_failures_count_device(&analysis->failures, device) &&
+	       retained->last_live >= bytes - bytes / GIVEN_PART;
 }
 
 /* Boundaries at which growth that was there from the start may begin: one part of so many. */
@@ -89,19 +100,6 @@ static int is_only_rising(const struct vs_analysis *analysis, const struct vs_ac
 		*is_rising = *is_rising && values[i] >= values[i - 1];
 	free(values);
 	return 0;
-}
-
-static bool has_backward(const struct vs_definitions *definitions)
-{
-	for (size_t i = 0; i < definitions->nr_sites; i++) {
-		const struct vs_site *site = definitions->sites[i];
-
-		vs_definitions_need_frames(site);
-		for (uint32_t k = 0; k < site->nr_frames; k++)
-			if (site->frames[k].address == vs_frame_make_link(VS_LINK_BACKWARD))
-				return true;
-	}
-	return false;
 }
 
 /*
@@ -125,7 +123,8 @@ static int find_load(struct vs_retained *retained, const struct vs_analysis *ana
 	}
 	if (bytes < retained->last_live - retained->last_live / START_PART)
 		may_load = false;
-	retained->may_load = !err && may_load && !has_backward(&analysis->replay->definitions);
+	retained->may_load =
+		!err && may_load && !vs_one_pass_has_backward(&analysis->replay->definitions);
 	return err;
 }
 
@@ -136,7 +135,8 @@ int vs_device_state_sum_retained(struct vs_retained *retained, const struct vs_a
 
 	if (err)
 		return err;
-	retained->is_start = is_start(analysis, device);
+	retained->is_start = is_start(retained, analysis, device);
+	vs_one_pass_find(retained, analysis, device);
 	err = find_load(retained, analysis);
 	if (err)
 		vs_measure_retained_fini_sum(retained);

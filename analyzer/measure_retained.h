@@ -155,7 +155,8 @@ struct vs_retained {
 	/* Filled in by vs_device_state_sum_retained: */
 	bool is_start; /* of a program that has only taken memory so far: no leak is proved by that
 			*/
-	bool may_load; /* it grows, but a model that is loaded in a loop would look the same */
+	bool may_be_pass; /* it grows, but one forward pass of PyTorch would look the same */
+	bool may_load;    /* it grows, but a model that is loaded in a loop would look the same */
 };
 
 /* After the end of the replay. */

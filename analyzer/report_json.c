@@ -354,6 +354,7 @@ int vs_report_json_put_retained(struct vs_story *story, const struct vs_retained
 	put_growth(json, &retained->growth, retained->boundary_stride, retained->since,
 		   retained->since_ns);
 	vs_json_put_bool(json, "may_be_loading", retained->is_start || retained->may_load);
+	vs_json_put_bool(json, "may_be_one_pass", retained->may_be_pass);
 	if (retained->has_forecast) {
 		vs_json_put_number(json, "steps_to_full", retained->steps_to_full);
 		vs_json_put_number(json, "time_to_full_ns", retained->time_to_full_ns);

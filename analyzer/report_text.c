@@ -341,17 +341,21 @@ static void put_growth(struct vs_story *story, const struct vs_retained *retaine
 			    growth->nr_steps, stride, unit);
 	else
 		vs_text_add(&line, " (%zu of %zu %ss)", growth->nr_grown, growth->nr_steps, unit);
-	if (retained->has_forecast && !is_full && !retained->is_start)
+	if (retained->has_forecast && !is_full && !retained->is_start && !retained->may_be_pass)
 		vs_text_add(&line, ", will be full in %" PRIu64 " %ss (%s)",
 			    retained->steps_to_full, unit,
 			    vs_units_put_time(a, retained->time_to_full_ns));
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
-	if (!retained->is_start && !retained->may_load)
+	if (!retained->is_start && !retained->may_load && !retained->may_be_pass)
 		return;
 	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
-	vs_text_add(&line, "a model that is loaded looks the same: %s",
-		    retained->is_start ? "next to nothing was ever given back"
-				       : "there is next to nothing else");
+	if (retained->may_be_pass)
+		vs_text_add(&line, "one forward pass through many layers looks the same: no "
+				   "backward pass came behind it");
+	else
+		vs_text_add(&line, "a model that is loaded looks the same: %s",
+			    retained->is_start ? "next to nothing was ever given back"
+					       : "there is next to nothing else");
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 

@@ -73,6 +73,7 @@ static enum vs_why_occasion find_occasion(const struct vs_story *story,
 	if (vs_why_is_near_full(device, peaks->reserved.bytes))
 		return VS_WHY_NEAR_FULL;
 	if (retained->growth.is_growing && retained->has_forecast && !retained->is_start &&
+	    !retained->may_be_pass &&
 	    retained->steps_to_full <= (is_by_intervals ? NR_INTERVALS : NR_STEPS))
 		return VS_WHY_GROWING;
 	return VS_WHY_FAILURE;

@@ -97,7 +97,7 @@ static void gather_room(struct vs_why *why, const struct vs_address_map *map,
 static void gather_pool(struct vs_why *why, const struct vs_address_map *map,
 			const struct vs_retained *retained)
 {
-	if (retained->growth.is_growing && !retained->is_start)
+	if (retained->growth.is_growing && !retained->is_start && !retained->may_be_pass)
 		why->kept_bytes = retained->growth.kept_bytes;
 	why->kept_in_pool = get_kept_in_pool(why, map, retained);
 	if (why->pool) {

@@ -1,6 +1,6 @@
 #include "request_cuts.h"
 
-#include "measure_retained.h"
+#include "device_state.h"
 #include "script.h"
 #include "steps.h"
 
@@ -125,6 +125,36 @@ static void test_intervals_are_of_equal_time_otherwise(void **state)
 	assert_int_equal(last_ns / MS, 941);
 }
 
+static bool is_start(const struct program *program)
+{
+	struct vs_analysis analysis;
+	struct vs_retained retained;
+	struct script script;
+	bool is;
+
+	run(&script, program);
+	script_analyse(&script, &analysis);
+	assert_int_equal(vs_steps_derive(&analysis, false), 0);
+	assert_int_equal(vs_device_state_sum_retained(&retained, &analysis,
+						      script_get_device(analysis.replay)),
+			 0);
+	is = retained.is_start;
+	vs_measure_retained_fini_sum(&retained);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+	return is;
+}
+
+/* It has run out while it loaded something, whatever it gives back at its end. */
+static void test_what_is_given_back_at_the_end_proves_no_leak(void **state)
+{
+	(void)state;
+	assert_true(is_start(&(struct program){0, 990, 1000, .one_kept_of = 1, .runs_out = true}));
+	assert_true(is_start(&(struct program){0, 100, 1000, .one_kept_of = 1, .runs_out = true}));
+	assert_false(is_start(&(struct program){0, 990, 1000, .one_kept_of = 1}));
+	assert_false(is_start(&(struct program){0, 990, 1000, .one_kept_of = 5, .runs_out = true}));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +162,7 @@ int main(void)
 		cmocka_unit_test(test_what_grew_behind_a_long_beginning_is_seen),
 		cmocka_unit_test(test_what_keeps_nothing_does_not_grow),
 		cmocka_unit_test(test_intervals_are_of_equal_time_otherwise),
+		cmocka_unit_test(test_what_is_given_back_at_the_end_proves_no_leak),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
