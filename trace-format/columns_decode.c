@@ -8,6 +8,10 @@
 #include "columns_predict.h"
 #include "wire.h"
 
+/* The compiler would call what is used for several types of events; and not what is rare. */
+#define INLINE   static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
+
 /* Later versions may have more than this one, but not any number. */
 #define NR_COLUMNS_MAX 256
 
@@ -40,7 +44,7 @@ static uint32_t fail(struct vs_columns_reader *reader)
 	return 0;
 }
 
-static inline uint32_t get_byte(struct vs_columns_reader *reader, enum vs_column column)
+INLINE uint32_t get_byte(struct vs_columns_reader *reader, enum vs_column column)
 {
 	struct vs_wire *wire = &reader->columns[column];
 
@@ -76,19 +80,25 @@ static uint64_t get_number(struct vs_columns_reader *reader, struct planes *plan
 	return planes->lowest + (value << planes->shift);
 }
 
-/* ---- Events: false after an error --------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------------- */
+
+/*
+ * Nearly all is as expected, and as few instructions as possible are spent on that: an error is
+ * noticed at the end, before anything is told of the event. Until then everything is 0: no place in
+ * memory is wrong, and what it holds is of no use to anybody afterwards.
+ */
 
 /* Those of struct vs_record: links of columns_predict.h, for which NONE is 0. */
 struct kin {
 	uint16_t birth, before;
 };
 
-/* Returns the byte of the site, which stands behind that of the thread. */
-static inline uint32_t get_thread(struct vs_columns_reader *reader, struct vs_columns_now *now)
+/* It is another one than expected, or there was none to go on. Returns the byte of the site. */
+static NOINLINE uint32_t get_other_thread(struct vs_columns_reader *reader,
+					  struct vs_columns_now *now, uint32_t code)
 {
 	struct vs_columns_predict *predict = &reader->predict;
-	uint32_t thread = vs_columns_predict_get_thread(predict);
-	uint32_t code = get_byte(reader, VS_COLUMN_SITE);
+	uint32_t thread = now->next_thread;
 	uint64_t id;
 
 	if (code == VS_SITE_THREAD) {
@@ -105,8 +115,20 @@ static inline uint32_t get_thread(struct vs_columns_reader *reader, struct vs_co
 		code = get_byte(reader, VS_COLUMN_SITE);
 	}
 	if (thread == VS_COLUMNS_NONE)
-		return fail(reader);
+		thread = fail(reader);
 	vs_columns_predict_take_thread(predict, now, thread);
+	return code;
+}
+
+/* Returns the byte of the site, which stands behind that of the thread. */
+INLINE uint32_t get_thread(struct vs_columns_reader *reader, struct vs_columns_now *now)
+{
+	uint32_t code = get_byte(reader, VS_COLUMN_SITE);
+
+	if (__builtin_expect((code == VS_SITE_THREAD) | (now->next_thread != now->thread->number),
+			     0))
+		return get_other_thread(reader, now, code);
+	now->context = &reader->predict.contexts[now->thread->context];
 	return code;
 }
 
@@ -148,7 +170,7 @@ static uint32_t get_new_site(struct vs_columns_reader *reader,
 	return number;
 }
 
-static uint32_t get_known_site(struct vs_columns_reader *reader, uint32_t code)
+INLINE uint32_t get_known_site(struct vs_columns_reader *reader, uint32_t code)
 {
 	uint32_t class = (code - VS_SITE_KNOWN) % VS_NR_SITE_CLASSES;
 	uint32_t index = (code - VS_SITE_KNOWN) / VS_NR_SITE_CLASSES << 8;
@@ -165,46 +187,69 @@ static uint32_t get_known_site(struct vs_columns_reader *reader, uint32_t code)
 	return reader->sites_of_class[class][index];
 }
 
-static inline bool get_site(struct vs_columns_reader *reader, struct vs_columns_now *now,
-			    uint32_t code)
+/* Not what was expected, or nothing was. */
+static NOINLINE uint32_t get_other_site(struct vs_columns_reader *reader,
+					const struct vs_columns_now *now, uint32_t code)
 {
-	uint32_t site = vs_columns_predict_get_site(&reader->predict, now);
+	uint32_t site;
 
 	if (code == VS_SITE_NEW)
 		site = get_new_site(reader, now->thread);
-	else if (code > VS_SITE_FAR)
-		fail(reader);
-	else if (code != VS_SITE_EXPECTED)
+	else if (code > VS_SITE_FAR || code == VS_SITE_EXPECTED)
+		site = fail(reader);
+	else
 		site = get_known_site(reader, code);
-	else if (site == VS_COLUMNS_NONE)
-		fail(reader);
-	if (reader->error)
-		return false;
-	vs_columns_predict_take_site(&reader->predict, now, site);
-	return true;
+	if (vs_columns_predict_get_site(&reader->predict, now) != site)
+		vs_columns_predict_expect_site(&reader->predict, now, site);
+	return site;
 }
 
-static inline void get_time(struct vs_columns_reader *reader, const struct vs_columns_now *now)
+/* Returns its number. */
+INLINE uint32_t get_site(struct vs_columns_reader *reader, struct vs_columns_now *now,
+			 uint32_t code)
+{
+	uint32_t site = now->context->site;
+
+	if ((code != VS_SITE_EXPECTED) | (now->context->generation != reader->predict.generation))
+		site = get_other_site(reader, now, code);
+	vs_columns_predict_take_expected_site(&reader->predict, now, site);
+	return site;
+}
+
+/* Units, of a time that is not told by its byte alone. */
+static NOINLINE uint64_t get_long_time(struct vs_columns_reader *reader, uint32_t code)
+{
+	uint32_t shift;
+	uint64_t delta, rest;
+
+	if (code == VS_TIME_OTHER)
+		return vs_wire_unfold_sign(get_varint(reader, VS_COLUMN_TIME_REST));
+	shift = (code - VS_TIME_POWER) / 4 + VS_TIME_POWER_BITS - 2;
+	rest = get_varint(reader, VS_COLUMN_TIME_REST);
+	delta = ((uint64_t)(4 + code % 4) << shift) + rest;
+	if (rest >> shift || delta >> VS_TIME_LAST_POWER > 1)
+		fail(reader);
+	return delta;
+}
+
+/* Twice the same but for what the compiler knows of a short time. */
+INLINE void get_time(struct vs_columns_reader *reader, const struct vs_columns_now *now)
 {
 	uint32_t class = vs_columns_predict_get_time_class(now);
 	uint32_t code = get_byte(reader, VS_COLUMN_TIME + class);
-	uint64_t delta = code;
 
-	if (code == VS_TIME_OTHER) {
-		delta = vs_wire_unfold_sign(get_varint(reader, VS_COLUMN_TIME_REST));
-	} else if (code >= VS_TIME_POWER) {
-		uint32_t shift = (code - VS_TIME_POWER) / 4 + VS_TIME_POWER_BITS - 2;
-		uint64_t rest = get_varint(reader, VS_COLUMN_TIME_REST);
+	if (__builtin_expect(code < VS_TIME_POWER, 1)) {
+		vs_columns_predict_take_time(now, code);
+		reader->time += code;
+	} else {
+		uint64_t delta = get_long_time(reader, code);
 
-		delta = ((uint64_t)(4 + code % 4) << shift) + rest;
-		if (rest >> shift || delta >> VS_TIME_LAST_POWER > 1)
-			fail(reader);
+		vs_columns_predict_take_time(now, delta);
+		reader->time += delta;
 	}
-	vs_columns_predict_take_time(now, delta);
-	reader->time += delta;
 }
 
-static inline uint32_t get_size(struct vs_columns_reader *reader, const struct vs_columns_now *now)
+INLINE uint32_t get_size(struct vs_columns_reader *reader, const struct vs_columns_now *now)
 {
 	struct vs_columns_predict *predict = &reader->predict;
 	uint32_t code = get_byte(reader, VS_COLUMN_SIZE);
@@ -227,9 +272,8 @@ static inline uint32_t get_size(struct vs_columns_reader *reader, const struct v
 }
 
 /* *reused: the allocation that had the address, unless it is told otherwise. */
-static inline uint64_t get_address(struct vs_columns_reader *reader,
-				   const struct vs_columns_now *now, uint32_t size,
-				   uint32_t *reused)
+INLINE uint64_t get_address(struct vs_columns_reader *reader, const struct vs_columns_now *now,
+			    uint32_t size, uint32_t *reused)
 {
 	struct vs_columns_predict *predict = &reader->predict;
 	uint32_t code = get_byte(reader, VS_COLUMN_ADDRESS);
@@ -257,36 +301,37 @@ static inline uint64_t get_address(struct vs_columns_reader *reader,
 	return predict->allocs[*reused].address;
 }
 
-static inline bool get_alloc(struct vs_columns_reader *reader, const struct vs_columns_now *now,
-			     struct vs_columns_values *values, struct kin *kin)
+/* Of an allocation at a site of this number: *size, and what is returned is the address. */
+INLINE uint64_t get_alloc(struct vs_columns_reader *reader, struct vs_columns_now *now,
+			  uint32_t site, struct kin *kin, uint64_t *size, bool is_block)
 {
 	struct vs_columns_predict *predict = &reader->predict;
-	uint32_t size, reused;
+	uint32_t number, reused;
+	uint64_t address;
 
-	size = get_size(reader, now);
-	if (reader->error)
-		return false;
-	vs_columns_predict_take_size(now, size);
-	values->size = predict->sizes[size].value;
-	values->address = get_address(reader, now, size, &reused);
-	if (reader->error)
-		return false;
+	vs_columns_predict_take_place(predict, now, site);
+	number = get_size(reader, now);
+	vs_columns_predict_take_size(now, number);
+	*size = predict->sizes[number].value;
+	address = get_address(reader, now, number, &reused);
 	*kin = (struct kin){(uint16_t)(predict->nr_allocs + 1), (uint16_t)(reused + 1)};
-	vs_columns_predict_take_alloc(predict, now, size, values->address, reused);
-	return true;
+	vs_columns_predict_take_alloc_of(predict, now, number, address, reused, is_block);
+	return address;
 }
 
-static inline bool get_free(struct vs_columns_reader *reader, const struct vs_columns_now *now,
-			    struct vs_columns_values *values, struct kin *kin)
+/* Of a free: what is returned is the address. */
+INLINE uint64_t get_free(struct vs_columns_reader *reader, const struct vs_columns_now *now,
+			 struct kin *kin)
 {
 	struct vs_columns_predict *predict = &reader->predict;
 	uint32_t code = get_byte(reader, VS_COLUMN_FREE);
 	uint32_t alloc;
+	uint64_t address;
 
 	if (code == VS_FREE_NEW) {
-		values->address = get_number(reader, &reader->addresses);
-		vs_columns_predict_take_address(now, values->address);
-		return !reader->error;
+		address = get_number(reader, &reader->addresses);
+		vs_columns_predict_take_address(now, address);
+		return address;
 	}
 	if (code == VS_FREE_RANKED)
 		alloc = vs_columns_predict_get_ranked(predict, now);
@@ -295,51 +340,26 @@ static inline bool get_free(struct vs_columns_reader *reader, const struct vs_co
 			get_known(reader, code, VS_FREE_KNOWN, VS_COLUMN_FREE_LOW,
 				  predict->nr_allocs);
 	/* Freeing it twice would tie its lists into knots. */
-	if (reader->error || alloc == VS_COLUMNS_NONE ||
-	    predict->allocs[alloc].state != VS_COLUMNS_LIVE) {
-		fail(reader);
-		return false;
-	}
-	values->address = predict->allocs[alloc].address;
+	if (alloc == VS_COLUMNS_NONE || predict->allocs[alloc].state != VS_COLUMNS_LIVE)
+		return fail(reader);
 	kin->before = (uint16_t)(alloc + 1);
 	vs_columns_predict_take_free(predict, now, alloc);
-	return true;
+	return predict->allocs[alloc].address;
 }
 
-static bool get_row(struct vs_columns_reader *reader, const struct vs_columns_site *site,
-		    struct vs_columns_values *values)
+/* Returns what ROWS_MAX of them are. */
+static NOINLINE const uint64_t *get_row(struct vs_columns_reader *reader,
+					const struct vs_columns_site *site)
 {
-	uint64_t *before = reader->predict.rows[site - reader->predict.sites];
+	uint64_t *row = reader->predict.rows[site - reader->predict.sites];
 
 	for (uint32_t i = 0; i < site->nr_rows; i++) {
 		uint64_t folded = get_varint(reader, VS_COLUMN_ROW);
 
-		if (i >= VS_COLUMNS_ROWS_MAX)
-			continue;
-		before[i] += vs_wire_unfold_sign(folded);
-		values->rows[i] = before[i];
+		if (i < VS_COLUMNS_ROWS_MAX)
+			row[i] += vs_wire_unfold_sign(folded);
 	}
-	return !reader->error;
-}
-
-static inline bool get_values(struct vs_columns_reader *reader, const struct vs_columns_now *now,
-			      struct vs_columns_values *values, struct kin *kin)
-{
-	switch (now->site->class) {
-	case VS_SITE_ALLOC:
-	case VS_SITE_BLOCK_ALLOC:
-		return get_alloc(reader, now, values, kin);
-	case VS_SITE_FREE:
-	case VS_SITE_BLOCK_FREE:
-		return get_free(reader, now, values, kin);
-	default:
-		return true;
-	}
-}
-
-static bool is_used_up(const struct planes *planes)
-{
-	return planes->next == planes->nr || !planes->width;
+	return row;
 }
 
 /* Of a type that this version does not know: nothing behind time and thread. */
@@ -348,6 +368,82 @@ static void clear_fields(struct vs_record *event)
 	size_t head = offsetof(struct vs_record, name);
 
 	memset((uint8_t *)event + head, 0, sizeof(*event) - head);
+}
+
+INLINE void tell_head(const struct vs_columns_reader *reader, const struct vs_columns_now *now,
+		      struct vs_record *event, uint32_t type, struct kin kin)
+{
+	event->type = type;
+	event->time_ns = reader->time * reader->time_unit_ns;
+	event->thread = now->thread->id;
+	event->birth = kin.birth;
+	event->before = kin.before;
+}
+
+static NOINLINE bool get_other(struct vs_columns_reader *reader, const struct vs_columns_now *now,
+			       struct vs_record *event)
+{
+	const struct vs_columns_site *site = now->site;
+	const uint64_t *row = get_row(reader, site);
+
+	if (reader->error)
+		return false;
+	tell_head(reader, now, event, site->type, (struct kin){0});
+	if (!vs_columns_fields_set(event, site->type, site->fields, row, 0, 0))
+		clear_fields(event);
+	return true;
+}
+
+/* type: the site's. Inlined with one that the compiler knows, which has no row of its own. */
+INLINE bool get_values(struct vs_columns_reader *reader, struct vs_columns_now *now, uint32_t site,
+		       struct vs_record *event, uint32_t type)
+{
+	uint64_t address, size = 0;
+	struct kin kin = {0};
+
+	if (type == VS_RECORD_ALLOC || type == VS_RECORD_BLOCK_ALLOC)
+		address = get_alloc(reader, now, site, &kin, &size, type == VS_RECORD_BLOCK_ALLOC);
+	else
+		address = get_free(reader, now, &kin);
+	/* A later version's. */
+	if (__builtin_expect(now->site->nr_rows, 0))
+		(void)get_row(reader, now->site);
+	if (__builtin_expect(reader->error, 0))
+		return false;
+	tell_head(reader, now, event, type, kin);
+	(void)vs_columns_fields_set(event, type, now->site->fields, NULL, address, size);
+	return true;
+}
+
+/*
+ * There is one left, and no error so far. now: that of the event before, and then of this one.
+ * False: there is an error by now, and nothing is told.
+ */
+INLINE bool get_event(struct vs_columns_reader *reader, struct vs_columns_now *now,
+		      struct vs_record *event)
+{
+	uint32_t code = get_thread(reader, now);
+	uint32_t site = get_site(reader, now, code);
+
+	get_time(reader, now);
+	now->next_thread = now->site->next_thread;
+	switch (now->site->type) {
+	case VS_RECORD_ALLOC:
+		return get_values(reader, now, site, event, VS_RECORD_ALLOC);
+	case VS_RECORD_FREE:
+		return get_values(reader, now, site, event, VS_RECORD_FREE);
+	case VS_RECORD_BLOCK_ALLOC:
+		return get_values(reader, now, site, event, VS_RECORD_BLOCK_ALLOC);
+	case VS_RECORD_BLOCK_FREE:
+		return get_values(reader, now, site, event, VS_RECORD_BLOCK_FREE);
+	default:
+		return get_other(reader, now, event);
+	}
+}
+
+static bool is_used_up(const struct planes *planes)
+{
+	return planes->next == planes->nr || !planes->width;
 }
 
 /* After the last event: a column with more to say was not made with it. */
@@ -361,44 +457,22 @@ static int check_end(struct vs_columns_reader *reader)
 	return reader->error;
 }
 
-/* There is one left, and no error so far. False: there is one by now. */
-static inline bool get_event(struct vs_columns_reader *reader, struct vs_record *event)
-{
-	struct vs_columns_values values;
-	struct kin kin = {0};
-	struct vs_columns_now now;
-	uint32_t code = get_thread(reader, &now);
-
-	if (reader->error || !get_site(reader, &now, code))
-		return false;
-	get_time(reader, &now);
-	values.address = values.size = 0;
-	if (reader->error || !get_values(reader, &now, &values, &kin) ||
-	    (now.site->nr_rows && !get_row(reader, now.site, &values)))
-		return false;
-	event->type = now.site->type;
-	event->time_ns = reader->time * reader->time_unit_ns;
-	event->thread = now.thread->id;
-	event->birth = kin.birth;
-	event->before = kin.before;
-	if (!vs_columns_fields_set(event, now.site->fields, values.rows, values.address,
-				   values.size))
-		clear_fields(event);
-	reader->nr_left--;
-	return true;
-}
-
 int vs_columns_reader_next_some(struct vs_columns_reader *reader, struct vs_record *events,
 				uint32_t most)
 {
+	struct vs_columns_now now;
 	uint32_t nr = 0;
 
 	if (reader->error)
 		return reader->error;
 	if (!reader->nr_left)
 		return check_end(reader);
-	while (nr < most && reader->nr_left && get_event(reader, &events[nr]))
+	if (most > reader->nr_left)
+		most = reader->nr_left;
+	now = vs_columns_predict_get_now(&reader->predict);
+	while (nr < most && get_event(reader, &now, &events[nr]))
 		nr++;
+	reader->nr_left -= nr;
 	return nr ? (int)nr : reader->error;
 }
 

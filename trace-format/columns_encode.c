@@ -218,7 +218,7 @@ static __attribute__((noinline)) uint32_t put_other_thread(struct vs_columns *co
 }
 
 /*
- * now: that of the event before, or what begin_now() made. Mostly a thread goes on, and that was
+ * now: that of the event before, or what vs_columns_predict_get_now() made. Mostly a thread goes on, and that was
  * expected: then nothing is to be noted.
  */
 INLINE void put_thread(struct vs_columns *columns, struct vs_columns_now *now, uint32_t id)
@@ -554,19 +554,6 @@ INLINE void add_event(struct vs_columns *columns, struct vs_columns_now *now,
 	columns->nr++;
 }
 
-/* What the event before the next one has left. */
-INLINE struct vs_columns_now begin_now(struct vs_columns *columns)
-{
-	struct vs_columns_predict *predict = &columns->predict;
-	uint32_t thread = vs_columns_predict_get_thread(predict);
-
-	/* Before the first event any thread will do: its number is not the one that is expected. */
-	return (struct vs_columns_now){
-		.thread = &predict->threads[thread == VS_COLUMNS_NONE ? 0 : thread],
-		.next_thread = thread,
-	};
-}
-
 /* ---- Looking ahead ------------------------------------------------------------------------ */
 
 /*
@@ -667,7 +654,7 @@ static void look_ahead(struct vs_columns *columns, const struct vs_record *event
 INLINE void add_all(struct vs_columns *columns, const struct vs_record *events, uint32_t nr,
 		    const struct hints *hints)
 {
-	struct vs_columns_now now = begin_now(columns);
+	struct vs_columns_now now = vs_columns_predict_get_now(&columns->predict);
 
 	for (const struct vs_record *event = events; event < events + nr; event++) {
 		const uint32_t *hint = hints ? &hints->sites[event - events] : NULL;

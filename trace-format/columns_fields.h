@@ -91,11 +91,12 @@ static inline uint32_t vs_columns_fields_compare(const uint32_t *field,
 	return difference;
 }
 
-/* Fills in what comes after the thread. False: not a type that is known. */
-static inline bool vs_columns_fields_set(struct vs_record *event, const uint32_t *field,
-					 const uint64_t *row, uint64_t address, uint64_t size)
+/* Fills in what comes after the thread. False: not a type that is known. type: as above. */
+static inline bool vs_columns_fields_set(struct vs_record *event, uint32_t type,
+					 const uint32_t *field, const uint64_t *row,
+					 uint64_t address, uint64_t size)
 {
-	switch (event->type) {
+	switch (type) {
 #define VS_COLUMNS_BEGIN(NAME)        case VS_RECORD_##NAME:
 #define VS_SITE(member)               event->member = *field++;
 #define VS_SITE_CHOICE(member, limit) event->member = *field++;

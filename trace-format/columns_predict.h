@@ -14,7 +14,6 @@
  * for that. It is kept small and asked for early, because most of the time goes into waiting for
  * it.
  */
-#include <float.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -117,7 +116,7 @@ struct vs_columns_now {
 	struct vs_columns_context *context;
 	struct vs_columns_site *site;
 	struct vs_columns_place *place; /* of an allocation */
-	uint32_t next_thread;           /* number: expected after it; NONE. For the encoder. */
+	uint32_t next_thread;           /* number: expected after it; NONE */
 };
 
 /* Before the first event of a block. The struct was zero before the first block. */
@@ -147,6 +146,18 @@ static inline uint32_t vs_columns_predict_get_thread(const struct vs_columns_pre
 	if (predict->last_site == VS_COLUMNS_NONE)
 		return VS_COLUMNS_NONE;
 	return predict->sites[predict->last_site].next_thread;
+}
+
+/* What the event before the next one has left. */
+static inline struct vs_columns_now vs_columns_predict_get_now(struct vs_columns_predict *predict)
+{
+	uint32_t thread = vs_columns_predict_get_thread(predict);
+
+	/* Before the first event any thread will do: its number is not the one that is expected. */
+	return (struct vs_columns_now){
+		.thread = &predict->threads[thread == VS_COLUMNS_NONE ? 0 : thread],
+		.next_thread = thread,
+	};
 }
 
 static inline void vs_columns_predict_take_thread(struct vs_columns_predict *predict,
@@ -210,28 +221,15 @@ static inline void vs_columns_predict_take_expected_site(struct vs_columns_predi
 	vs_columns_predict_move_on(predict, now->thread, site);
 }
 
-static inline void vs_columns_predict_take_site(struct vs_columns_predict *predict,
-						struct vs_columns_now *now, uint32_t site)
-{
-	if (vs_columns_predict_get_site(predict, now) != site)
-		vs_columns_predict_expect_site(predict, now, site);
-	vs_columns_predict_take_place(predict, now, site);
-	vs_columns_predict_take_expected_site(predict, now, site);
-}
-
 /*
  * Two classes for each doubling of the time that is expected: by the exponent and the first bit
  * behind the point, which the processor is quick to find.
  */
 static inline uint32_t vs_columns_predict_get_time_class(const struct vs_columns_now *now)
 {
-	const float mean = (float)(now->context->mean + 8);
-	uint32_t bits, class;
-
-	_Static_assert(sizeof(mean) == sizeof(bits) && FLT_MANT_DIG == 24 && FLT_MAX_EXP == 128,
-		       "IEEE 754, which all machines have that we build for");
-	memcpy(&bits, &mean, sizeof(bits));
-	class = (bits >> 22) - 2 * 127 - 6;
+	uint32_t mean = now->context->mean + 8u;
+	uint32_t below = 30 - (uint32_t)__builtin_clz(mean); /* the first bit of the two */
+	uint32_t class = 2 * below + (mean >> below) - 6;
 
 	return class < VS_NR_TIME_CLASSES ? class : VS_NR_TIME_CLASSES - 1;
 }
