@@ -14,10 +14,16 @@
 /* Requests whose votes are counted in one go; the first ones that lags are chosen from. */
 #define NR_AT_ONCE 16
 
-/* Shares: at least so many requests have to be as they were a step before. */
+/*
+ * From so many requests on, a part of them tells as much as all: before the next doubling, when lags
+ * are chosen, the last quarter votes; and one group in four is compared.
+ */
+#define MANY_REQUESTS VS_STEPS_RING
+
 /* What nobody marked is never certain: of programs made by chance, one in a hundred is misread. */
 #define MOST_SURE 0.99
 
+/* At least so many requests have to be as they were a step before. */
 #define LEAST_EQUAL 0.6
 
 /* A shorter lag that is nearly as good is the step, the longer one several. */
@@ -131,6 +137,7 @@ static void choose_lags(struct vs_steps_sequence *sequence, uint64_t nr_requests
 	memset(sequence->nr_equal, 0, sizeof(sequence->nr_equal));
 	sequence->chosen_at = nr_requests;
 	sequence->counted_to = nr_requests;
+	sequence->nr_counted = 0;
 }
 
 static uint32_t get_key(const struct vs_steps_sequence *sequence, uint64_t number)
@@ -180,6 +187,7 @@ static void compare_keys(struct vs_steps_sequence *sequence, uint64_t to)
 	size_t i;
 
 	sequence->counted_to = to;
+	sequence->nr_counted += to - from;
 	/* No lag is longer than what was there when it was chosen. */
 	if (to - from == VS_STEPS_GROUP && from >= sequence->chosen_at) {
 		if (sequence->is_wide)
@@ -213,14 +221,35 @@ static inline void vote(struct vs_steps_sequence *sequence, uint32_t key, uint64
 	*latest = here;
 }
 
+/*
+ * Whether the requests up to this number vote. Between those that do there are so many that do not
+ * that a lag from one to the other is longer than any step.
+ */
+static bool is_voting(uint64_t nr)
+{
+	uint64_t doubling = nr > 1 ? UINT64_C(2) << (63 - __builtin_clzll(nr - 1)) : 1;
+
+	return doubling <= MANY_REQUESTS || nr > doubling - doubling / 4;
+}
+
 /* Several at once, so that one does not have to wait until the memory of another is there. */
 static void count_votes(struct vs_steps_sequence *sequence, uint64_t nr)
 {
 	uint64_t number;
 
+	if (!is_voting(nr)) {
+		sequence->voted_to = nr;
+		return;
+	}
 	for (number = sequence->voted_to; number < nr; number++)
 		vote(sequence, get_key(sequence, number), number);
 	sequence->voted_to = nr;
+}
+
+/* Whether the group that ends there is compared: in no order, which could be that of the steps. */
+static bool is_comparing(uint64_t nr)
+{
+	return nr <= MANY_REQUESTS || !(hash(nr / VS_STEPS_GROUP, 0) >> 30);
 }
 
 /* After each group of requests; nr: all so far. */
@@ -229,7 +258,10 @@ static void end_group(struct vs_steps_sequence *sequence, uint64_t nr)
 	if (nr % VS_STEPS_RING == VS_STEPS_GROUP)
 		memcpy(&sequence->keys[VS_STEPS_RING], sequence->keys,
 		       VS_STEPS_GROUP * sizeof(sequence->keys[0]));
-	compare_keys(sequence, nr);
+	if (is_comparing(nr))
+		compare_keys(sequence, nr);
+	else
+		sequence->counted_to = nr;
 }
 
 static void clear_sequence(struct vs_steps_sequence *sequence)
@@ -461,8 +493,8 @@ static double get_share(const struct vs_steps_sequence *sequence, uint64_t nr_re
 	uint64_t nr = nr_requests - sequence->chosen_at, nr_equal = 0, known, number;
 	uint32_t lag = sequence->lags[i];
 
-	if (nr >= sequence->chosen_at / 2)
-		return (double)sequence->nr_equal[i] / (double)nr;
+	if (nr >= sequence->chosen_at / 2 && sequence->nr_counted)
+		return (double)sequence->nr_equal[i] / (double)sequence->nr_counted;
 	known = nr_requests < VS_STEPS_RING ? nr_requests : VS_STEPS_RING;
 	nr = nr_requests / 2 < known - lag ? nr_requests / 2 : known - lag;
 	for (number = nr_requests - nr; number < nr_requests; number++)

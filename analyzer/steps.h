@@ -26,7 +26,8 @@ struct vs_steps_sequence {
 	uint32_t lags[VS_STEPS_LAGS];
 	uint64_t nr_equal[VS_STEPS_LAGS]; /* since they were chosen */
 	uint64_t chosen_at;               /* number of requests then */
-	uint64_t counted_to;              /* so many requests are in nr_equal */
+	uint64_t nr_counted;              /* requests that were compared since then */
+	uint64_t counted_to;              /* from this one on, others will be */
 	uint64_t voted_to;                /* and so many have voted */
 	size_t nr_lags;
 	bool is_wide; /* the processor has large registers */
