@@ -287,15 +287,23 @@ plain:
 
 /* ---- Unpacking ---------------------------------------------------------------------------- */
 
-/* What the low bits of a state mean: bits 0-7 the byte, 8-19 its frequency, 20-31 bits - start. */
+/* What the low bits of a state mean: the byte, its frequency, and by how much they are above its
+ * start. Each is a load; out of one number they would have to be cut. */
 struct slots {
-	uint32_t slot[SCALE];
+	struct {
+		uint16_t frequency;
+		uint16_t above;
+	} slot[SCALE];
+	uint8_t byte[SCALE];
 };
 
 static void fill_slots(struct slots *slots, uint32_t start, uint32_t byte, uint32_t frequency)
 {
-	for (uint32_t i = 0; i < frequency; i++)
-		slots->slot[start + i] = i << 20 | frequency << 8 | byte;
+	for (uint32_t i = 0; i < frequency; i++) {
+		slots->slot[start + i].frequency = (uint16_t)frequency;
+		slots->slot[start + i].above = (uint16_t)i;
+	}
+	memset(&slots->byte[start], (int)byte, frequency);
 }
 
 /* False: there is only one byte, *first. */
@@ -312,7 +320,7 @@ static bool get_slots(struct slots *slots, struct vs_wire *in, uint32_t *first)
 	for (uint32_t byte = range[0]; byte <= (uint32_t)range[0] + range[1]; byte++) {
 		uint32_t frequency = vs_wire_get_varint32(in);
 
-		/* SCALE itself would not fit into a slot, and leaves nothing for another byte. */
+		/* SCALE itself leaves nothing for another byte. */
 		if (byte > 255 || frequency >= SCALE || frequency > SCALE - start)
 			in->error = -VS_ERR_CORRUPT;
 		if (in->error)
@@ -329,10 +337,11 @@ static bool get_slots(struct slots *slots, struct vs_wire *in, uint32_t *first)
 static inline bool get_byte(uint8_t *byte, uint32_t *state, const struct slots *slots,
 			    const uint8_t **word, const uint8_t *end)
 {
-	uint32_t slot = slots->slot[*state % SCALE];
-	uint32_t next = (slot >> 8 & (SCALE - 1)) * (*state >> SCALE_BITS) + (slot >> 20);
+	uint32_t slot = *state % SCALE;
+	uint32_t next = slots->slot[slot].frequency * (*state >> SCALE_BITS) +
+			slots->slot[slot].above;
 
-	*byte = (uint8_t)slot;
+	*byte = slots->byte[slot];
 	if (next < LOW) {
 		if (end - *word < 2)
 			return false;
