@@ -122,16 +122,17 @@ static int add_batch(struct pass *pass, const struct vs_batch *batch, uint32_t n
 	return err;
 }
 
-static int run_all(const struct vs_source *source, struct vs_replay *replay,
-		   struct vs_index_writer *writer, const struct vs_chore *chore)
+/* What `ahead` reads of the source, which is stopped. */
+static int run_started(const struct vs_source *source, struct vs_read_ahead *ahead,
+		       struct vs_replay *replay, struct vs_index_writer *writer,
+		       const struct vs_chore *chore)
 {
-	struct pass pass = {replay, writer, NULL};
+	struct pass pass = {replay, writer, ahead};
 	const struct vs_batch *batch;
-	int status = 1, err = vs_read_ahead_start(&pass.ahead, source);
+	int status = 1, err = 0;
 
-	if (!err && chore)
-		vs_read_ahead_give_chore(pass.ahead, chore);
-
+	if (chore)
+		vs_read_ahead_give_chore(ahead, chore);
 	vs_progress_begin(source->size);
 	while (!err && status > 0) {
 		batch = vs_read_ahead_get(pass.ahead, 0);
@@ -150,6 +151,15 @@ static int run_all(const struct vs_source *source, struct vs_replay *replay,
 	if (!err)
 		err = status;
 	return err ? err : vs_replay_end(replay);
+}
+
+static int run_all(const struct vs_source *source, struct vs_replay *replay,
+		   struct vs_index_writer *writer, const struct vs_chore *chore)
+{
+	struct vs_read_ahead *ahead;
+	int err = vs_read_ahead_start(&ahead, source);
+
+	return err ? err : run_started(source, ahead, replay, writer, chore);
 }
 
 /* The rest of a window. To the end, it does not matter how far the source has been read. */
@@ -341,15 +351,18 @@ static void fini_measures(struct vs_analysis *analysis)
 	analysis->replay = NULL;
 }
 
+/* Before the first thread. */
+static void prepare_heap(const struct vs_source *source)
+{
+	if (source->size >= LARGE_TRACE)
+		vs_large_heap_prepare();
+}
+
 /* A replay that feeds all measures. */
 static int create_measuring(struct vs_analysis *analysis)
 {
 	bool is_all = is_whole(&analysis->window);
-	int err;
-
-	if (analysis->source->size >= LARGE_TRACE)
-		vs_large_heap_prepare();
-	err = vs_replay_create(&analysis->replay);
+	int err = vs_replay_create(&analysis->replay);
 
 	if (!err && analysis->wants.steps && is_all &&
 	    analysis->retained.unit == VS_BOUNDARY_INTERVALS)
@@ -390,8 +403,10 @@ static int measure(struct vs_analysis *analysis, struct vs_index_writer *writer)
 {
 	const struct vs_index_snapshot *start = find_start(analysis);
 	const struct vs_source *source = analysis->source;
-	int err = create_measuring(analysis);
+	int err;
 
+	prepare_heap(source);
+	err = create_measuring(analysis);
 	if (err)
 		return err;
 	analysis->replay->adopted = &analysis->adoption;
@@ -421,23 +436,29 @@ static int foresee(struct vs_analysis *analysis, const struct extent *guess,
 {
 	const struct vs_source *source = analysis->source;
 	struct vs_adoption expected = {0};
+	struct vs_read_ahead *ahead = NULL;
 	struct extent extent;
 	bool is_right = false;
-	int err;
+	int err = source->rewind(source->context);
 
+	prepare_heap(source);
 	set_extent(analysis, guess);
-	err = create_measuring(analysis);
+	/* Reading begins while the memory for all measures is got, which may take as long. */
 	if (!err)
-		err = source->rewind(source->context);
-	if (err)
+		err = vs_read_ahead_start(&ahead, source);
+	if (!err)
+		err = create_measuring(analysis);
+	if (err) {
+		vs_read_ahead_stop(ahead);
 		return err;
+	}
 	analysis->replay->adopting = &analysis->adoption;
 	analysis->replay->expected = &expected;
 	if (writer) {
 		vs_index_writer_take_notes(writer, &analysis->adoption, analysis->replay);
 		vs_index_writer_take_snapshots(writer, analysis->replay);
 	}
-	err = run_all(source, analysis->replay, writer, get_chore(analysis));
+	err = run_started(source, ahead, analysis->replay, writer, get_chore(analysis));
 	if (!err) {
 		extent = get_extent(analysis->replay);
 		is_right =

@@ -1,6 +1,7 @@
 #include "read_ahead.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,13 +262,21 @@ static void *run(void *context)
 	return NULL;
 }
 
+/*
+ * Batches of the last time: a command often reads twice, and memory that was not touched before is
+ * dearer than what is read into it. Whoever wants them takes them.
+ */
+static struct vs_batch *_Atomic spare_batches;
+
 int vs_read_ahead_start(struct vs_read_ahead **out, const struct vs_source *source)
 {
 	struct vs_read_ahead *ahead = calloc(1, sizeof(*ahead));
 
 	if (!ahead)
 		return -VS_ERR_NO_MEMORY;
-	ahead->batches = malloc(NR_BATCHES * sizeof(*ahead->batches));
+	ahead->batches = atomic_exchange(&spare_batches, NULL);
+	if (!ahead->batches)
+		ahead->batches = malloc(NR_BATCHES * sizeof(*ahead->batches));
 	ahead->kept = malloc(VS_BATCH_MAX * sizeof(*ahead->kept));
 	if (!ahead->batches || !ahead->kept) {
 		free(ahead->kept);
@@ -334,6 +343,6 @@ void vs_read_ahead_stop(struct vs_read_ahead *ahead)
 	pthread_mutex_destroy(&ahead->chore_mutex);
 	pthread_mutex_destroy(&ahead->mutex);
 	free(ahead->kept);
-	free(ahead->batches);
+	free(atomic_exchange(&spare_batches, ahead->batches));
 	free(ahead);
 }
