@@ -93,15 +93,18 @@ struct kin {
 	uint16_t birth, before;
 };
 
-/* It is another one than expected, or there was none to go on. Returns the byte of the site. */
-static NOINLINE uint32_t get_other_thread(struct vs_columns_reader *reader,
-					  struct vs_columns_now *now, uint32_t code)
+/*
+ * It is another one than expected, or there was none to go on. What is called here is given what the
+ * event is about, and not where that is kept: it is kept in registers.
+ */
+static NOINLINE struct vs_columns_now get_other_thread(struct vs_columns_reader *reader,
+						       struct vs_columns_now now, bool is_told)
 {
 	struct vs_columns_predict *predict = &reader->predict;
-	uint32_t thread = now->next_thread;
+	uint32_t thread = now.next_thread;
 	uint64_t id;
 
-	if (code == VS_SITE_THREAD) {
+	if (is_told) {
 		uint64_t number = get_varint(reader, VS_COLUMN_THREAD);
 
 		thread = VS_COLUMNS_NONE;
@@ -112,22 +115,23 @@ static NOINLINE uint32_t get_other_thread(struct vs_columns_reader *reader,
 			if (id <= UINT32_MAX && !reader->error)
 				thread = vs_columns_predict_add_thread(predict, (uint32_t)id);
 		}
-		code = get_byte(reader, VS_COLUMN_SITE);
 	}
 	if (thread == VS_COLUMNS_NONE)
 		thread = fail(reader);
-	vs_columns_predict_take_thread(predict, now, thread);
-	return code;
+	vs_columns_predict_take_thread(predict, &now, thread);
+	return now;
 }
 
 /* Returns the byte of the site, which stands behind that of the thread. */
 INLINE uint32_t get_thread(struct vs_columns_reader *reader, struct vs_columns_now *now)
 {
 	uint32_t code = get_byte(reader, VS_COLUMN_SITE);
+	bool is_told = code == VS_SITE_THREAD;
 
-	if (__builtin_expect((code == VS_SITE_THREAD) | (now->next_thread != now->thread->number),
-			     0))
-		return get_other_thread(reader, now, code);
+	if (__builtin_expect(is_told | (now->next_thread != now->thread->number), 0)) {
+		*now = get_other_thread(reader, *now, is_told);
+		return is_told ? get_byte(reader, VS_COLUMN_SITE) : code;
+	}
 	now->context = &reader->predict.contexts[now->thread->context];
 	return code;
 }
@@ -189,18 +193,20 @@ INLINE uint32_t get_known_site(struct vs_columns_reader *reader, uint32_t code)
 
 /* Not what was expected, or nothing was. */
 static NOINLINE uint32_t get_other_site(struct vs_columns_reader *reader,
-					const struct vs_columns_now *now, uint32_t code)
+					const struct vs_columns_thread *thread,
+					struct vs_columns_context *context, uint32_t code)
 {
+	const struct vs_columns_now now = {.context = context};
 	uint32_t site;
 
 	if (code == VS_SITE_NEW)
-		site = get_new_site(reader, now->thread);
+		site = get_new_site(reader, thread);
 	else if (code > VS_SITE_FAR || code == VS_SITE_EXPECTED)
 		site = fail(reader);
 	else
 		site = get_known_site(reader, code);
-	if (vs_columns_predict_get_site(&reader->predict, now) != site)
-		vs_columns_predict_expect_site(&reader->predict, now, site);
+	if (vs_columns_predict_get_site(&reader->predict, &now) != site)
+		vs_columns_predict_expect_site(&reader->predict, &now, site);
 	return site;
 }
 
@@ -211,7 +217,7 @@ INLINE uint32_t get_site(struct vs_columns_reader *reader, struct vs_columns_now
 	uint32_t site = now->context->site;
 
 	if ((code != VS_SITE_EXPECTED) | (now->context->generation != reader->predict.generation))
-		site = get_other_site(reader, now, code);
+		site = get_other_site(reader, now->thread, now->context, code);
 	vs_columns_predict_take_expected_site(&reader->predict, now, site);
 	return site;
 }
@@ -325,7 +331,7 @@ INLINE uint64_t get_free(struct vs_columns_reader *reader, const struct vs_colum
 {
 	struct vs_columns_predict *predict = &reader->predict;
 	uint32_t code = get_byte(reader, VS_COLUMN_FREE);
-	uint32_t alloc;
+	uint32_t alloc, rank = now->context->rank;
 	uint64_t address;
 
 	if (code == VS_FREE_NEW) {
@@ -333,17 +339,19 @@ INLINE uint64_t get_free(struct vs_columns_reader *reader, const struct vs_colum
 		vs_columns_predict_take_address(now, address);
 		return address;
 	}
-	if (code == VS_FREE_RANKED)
+	if (code == VS_FREE_RANKED) {
 		alloc = vs_columns_predict_get_ranked(predict, now);
-	else
+	} else {
 		alloc = predict->nr_allocs - 1 -
 			get_known(reader, code, VS_FREE_KNOWN, VS_COLUMN_FREE_LOW,
 				  predict->nr_allocs);
+		rank = vs_columns_predict_get_rank(predict, (uint16_t)(alloc + 1));
+	}
 	/* Freeing it twice would tie its lists into knots. */
 	if (alloc == VS_COLUMNS_NONE || predict->allocs[alloc].state != VS_COLUMNS_LIVE)
 		return fail(reader);
 	kin->before = (uint16_t)(alloc + 1);
-	vs_columns_predict_take_free(predict, now, alloc);
+	vs_columns_predict_take_free(predict, now, alloc, rank);
 	return predict->allocs[alloc].address;
 }
 
@@ -370,25 +378,26 @@ static void clear_fields(struct vs_record *event)
 	memset((uint8_t *)event + head, 0, sizeof(*event) - head);
 }
 
-INLINE void tell_head(const struct vs_columns_reader *reader, const struct vs_columns_now *now,
-		      struct vs_record *event, uint32_t type, struct kin kin)
+INLINE void tell_head(const struct vs_columns_reader *reader,
+		      const struct vs_columns_thread *thread, struct vs_record *event,
+		      uint32_t type, struct kin kin)
 {
 	event->type = type;
 	event->time_ns = reader->time * reader->time_unit_ns;
-	event->thread = now->thread->id;
+	event->thread = thread->id;
 	event->birth = kin.birth;
 	event->before = kin.before;
 }
 
-static NOINLINE bool get_other(struct vs_columns_reader *reader, const struct vs_columns_now *now,
-			       struct vs_record *event)
+static NOINLINE bool get_other(struct vs_columns_reader *reader,
+			       const struct vs_columns_thread *thread,
+			       const struct vs_columns_site *site, struct vs_record *event)
 {
-	const struct vs_columns_site *site = now->site;
 	const uint64_t *row = get_row(reader, site);
 
 	if (reader->error)
 		return false;
-	tell_head(reader, now, event, site->type, (struct kin){0});
+	tell_head(reader, thread, event, site->type, (struct kin){0});
 	if (!vs_columns_fields_set(event, site->type, site->fields, row, 0, 0))
 		clear_fields(event);
 	return true;
@@ -410,7 +419,7 @@ INLINE bool get_values(struct vs_columns_reader *reader, struct vs_columns_now *
 		(void)get_row(reader, now->site);
 	if (__builtin_expect(reader->error, 0))
 		return false;
-	tell_head(reader, now, event, type, kin);
+	tell_head(reader, now->thread, event, type, kin);
 	(void)vs_columns_fields_set(event, type, now->site->fields, NULL, address, size);
 	return true;
 }
@@ -437,7 +446,7 @@ INLINE bool get_event(struct vs_columns_reader *reader, struct vs_columns_now *n
 	case VS_RECORD_BLOCK_FREE:
 		return get_values(reader, now, site, event, VS_RECORD_BLOCK_FREE);
 	default:
-		return get_other(reader, now, event);
+		return get_other(reader, now->thread, now->site, event);
 	}
 }
 

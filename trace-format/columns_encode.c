@@ -491,6 +491,7 @@ INLINE void put_free(struct vs_columns *columns, const struct vs_columns_now *no
 {
 	struct vs_columns_predict *predict = &columns->predict;
 	uint32_t alloc = get_slot(columns, *find_alloc(columns, address));
+	uint32_t rank = now->context->rank;
 
 	if (!is_number(alloc) || predict->allocs[alloc].state != VS_COLUMNS_LIVE) {
 		put_byte(columns, VS_COLUMN_FREE, VS_FREE_NEW);
@@ -498,12 +499,14 @@ INLINE void put_free(struct vs_columns *columns, const struct vs_columns_now *no
 		vs_columns_predict_take_address(now, address->value);
 		return;
 	}
-	if (vs_columns_predict_get_ranked(predict, now) == alloc)
+	if (vs_columns_predict_get_ranked(predict, now) == alloc) {
 		put_byte(columns, VS_COLUMN_FREE, VS_FREE_RANKED);
-	else
+	} else {
 		put_known(columns, VS_COLUMN_FREE, VS_COLUMN_FREE_LOW, VS_FREE_KNOWN,
 			  predict->nr_allocs - 1 - alloc);
-	vs_columns_predict_take_free(predict, now, alloc);
+		rank = vs_columns_predict_get_rank(predict, (uint16_t)(alloc + 1));
+	}
+	vs_columns_predict_take_free(predict, now, alloc, rank);
 }
 
 static void put_row(struct vs_columns *columns, const struct vs_columns_site *site,

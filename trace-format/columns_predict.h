@@ -420,16 +420,16 @@ static inline void vs_columns_predict_remove_rank(struct vs_columns_predict *pre
 	ranked[1] = (ranked[1] & kept) | (ranked[1] >> 16 & ~kept) | next << 48;
 }
 
-/* Of a live allocation of this block. */
+/* Of a live allocation of this block, and its rank: that of the context, if it is the one expected. */
 static inline void vs_columns_predict_take_free(struct vs_columns_predict *predict,
-						const struct vs_columns_now *now, uint32_t number)
+						const struct vs_columns_now *now, uint32_t number,
+						uint32_t rank)
 {
 	struct vs_columns_alloc *alloc = &predict->allocs[number];
 	uint16_t link = (uint16_t)(number + 1);
 	const struct vs_columns_live *live = &predict->live[link];
-	uint8_t rank = vs_columns_predict_get_rank(predict, link);
 
-	now->context->rank = rank;
+	now->context->rank = (uint8_t)rank;
 	if (rank < VS_COLUMNS_NR_RANKS)
 		vs_columns_predict_remove_rank(predict, rank);
 	predict->live[live->older_link].newer_link = live->newer_link;
