@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) int tell(const struct vs_replay *re
 	if (!err && is_birth && lane->failures->threads.nr_used)
 		err = tell_observer(&lane->failures->observer, replay, block, record);
 	if (lane->finder && !is_birth)
-		vs_steps_finder_note_free(lane->finder, block);
+		vs_steps_finder_note_free(lane->finder);
 	return err ? err : 1;
 }
 

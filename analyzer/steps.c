@@ -93,7 +93,7 @@ bool vs_steps_read(const struct vs_replay *replay, const struct vs_record *recor
 static int init_sequence(struct vs_steps_sequence *sequence)
 {
 	sequence->keys = malloc((VS_STEPS_RING + VS_STEPS_GROUP) * sizeof(*sequence->keys));
-	sequence->votes = calloc(VS_STEPS_RING, sizeof(*sequence->votes));
+	sequence->votes = calloc(VS_STEPS_LONGEST + 1, sizeof(*sequence->votes));
 	sequence->latest = calloc(NR_LATEST, sizeof(*sequence->latest));
 #ifdef __x86_64__
 	sequence->is_wide = __builtin_cpu_supports("avx2");
@@ -118,7 +118,7 @@ static void choose_lags(struct vs_steps_sequence *sequence, uint64_t nr_requests
 	uint32_t lag, limit;
 	size_t i;
 
-	limit = most < VS_STEPS_RING / 4 ? (uint32_t)most : VS_STEPS_RING / 4;
+	limit = most < VS_STEPS_LONGEST ? (uint32_t)most : VS_STEPS_LONGEST;
 	sequence->nr_lags = 0;
 	for (lag = 1; lag <= limit; lag++) {
 		weight = (uint64_t)sequence->votes[lag] * lag;
@@ -216,7 +216,7 @@ static inline void vote(struct vs_steps_sequence *sequence, uint32_t key, uint64
 	 * Keys that share a place take turns there: no vote, where the key is another, which is a
 	 * difference in the upper bits. Nor where there was none: the number before the first.
 	 */
-	if (lag < VS_STEPS_RING && lag <= number)
+	if (lag <= VS_STEPS_LONGEST && lag <= number)
 		sequence->votes[lag]++;
 	*latest = here;
 }
@@ -271,7 +271,7 @@ static void clear_sequence(struct vs_steps_sequence *sequence)
 					  .latest = sequence->latest,
 					  .is_wide = sequence->is_wide};
 
-	memset(clear.votes, 0, VS_STEPS_RING * sizeof(*clear.votes));
+	memset(clear.votes, 0, (VS_STEPS_LONGEST + 1) * sizeof(*clear.votes));
 	memset(clear.latest, 0, NR_LATEST * sizeof(*clear.latest));
 	*sequence = clear;
 }
@@ -388,7 +388,7 @@ void vs_steps_finder_learn(struct vs_steps_finder *finder, const struct vs_repla
 	finder->has_blocks = true;
 	finder->is_unsure = finder->nr_blocks;
 	atomic_store_explicit(&finder->learnt_at, finder->nr_pushed, memory_order_release);
-	finder->nr_requests = 0;
+	finder->nr_requests = finder->freed_at = 0;
 }
 
 static int before_record(struct vs_observer *observer, const struct vs_replay *replay,
@@ -413,7 +413,7 @@ static int on_change(struct vs_observer *observer, const struct vs_replay *repla
 {
 	(void)replay;
 	if (change->type == VS_CHANGE_DISCHARGED)
-		vs_steps_finder_note_free(finder_of(observer), change->item);
+		vs_steps_finder_note_free(finder_of(observer));
 	return 0;
 }
 
@@ -421,8 +421,9 @@ static int on_block(struct vs_observer *observer, const struct vs_replay *replay
 		    struct vs_item *block, const struct vs_record *record)
 {
 	(void)replay;
+	(void)block;
 	if (!vs_replay_is_birth(record))
-		vs_steps_finder_note_free(finder_of(observer), block);
+		vs_steps_finder_note_free(finder_of(observer));
 	return 0;
 }
 
@@ -440,9 +441,8 @@ int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks)
 	 * have the system find memory for all. */
 	finder->live = malloc(VS_STEPS_RING * sizeof(*finder->live));
 	finder->sorted = malloc(VS_STEPS_RING / 2 * sizeof(*finder->sorted));
-	finder->freed = malloc(VS_STEPS_RING * sizeof(*finder->freed));
 	finder->requests = malloc(VS_STEPS_QUEUE * sizeof(*finder->requests));
-	err = finder->live && finder->freed && finder->sorted && finder->requests
+	err = finder->live && finder->sorted && finder->requests
 		      ? init_sequence(&finder->sized)
 		      : -VS_ERR_NO_MEMORY;
 	if (!err)
@@ -457,7 +457,6 @@ void vs_steps_finder_fini(struct vs_steps_finder *finder)
 	fini_sequence(&finder->sized);
 	fini_sequence(&finder->plain);
 	free(finder->live);
-	free(finder->freed);
 	free(finder->sorted);
 	free(finder->requests);
 	memset(finder, 0, sizeof(*finder));
@@ -673,8 +672,7 @@ void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps)
 	if (share < LEAST_EQUAL || !lag || finder->nr_requests < (uint64_t)lag * VS_STEPS_LEAST)
 		return;
 	/* A program that only takes memory is starting, not stepping. */
-	if (finder->freed[(finder->nr_requests - 1) % VS_STEPS_RING] ==
-	    finder->freed[(finder->nr_requests - 1 - lag) % VS_STEPS_RING])
+	if (finder->freed_at + lag < finder->nr_requests)
 		return;
 	nr = find_beginning(finder, sequence, lag, &steps->key);
 	steps->is_key_sized = sequence == &finder->sized;

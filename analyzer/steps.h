@@ -13,7 +13,8 @@
  * The sequence of requests (site, and size where that helps) is compared with itself, shifted by
  * each of a few lags that are likely. Memory is bounded: a ring of the latest requests.
  */
-#define VS_STEPS_RING  (1u << 17) /* the longest step is a quarter of it */
+#define VS_STEPS_RING    (1u << 17)
+#define VS_STEPS_LONGEST (VS_STEPS_RING / 4)
 #define VS_STEPS_LAGS  32
 #define VS_STEPS_GROUP 256 /* requests that are compared in one go; a part of the ring */
 #define VS_STEPS_LEAST 4   /* fewer repetitions prove nothing */
@@ -21,7 +22,7 @@
 /* One way to look at requests. */
 struct vs_steps_sequence {
 	uint32_t *keys;   /* ring: hashes of requests; behind it the first group again */
-	uint32_t *votes;  /* by lag: how often a request came again after so many */
+	uint32_t *votes;  /* by lag: how often a request came again after so many; VS_STEPS_LONGEST */
 	uint64_t *latest; /* by a part of the hash: the rest of it; number of the latest, from 1 */
 	uint32_t lags[VS_STEPS_LAGS];
 	uint64_t nr_equal[VS_STEPS_LAGS]; /* since they were chosen */
@@ -41,7 +42,7 @@ struct vs_steps_request {
 	uint64_t size;
 	uint32_t site;
 };
-#define VS_STEPS_QUEUE (1u << 15) /* a power of two; more than twice what a batch can hold */
+#define VS_STEPS_QUEUE (1u << 14) /* a power of two; more than twice what a batch can hold */
 
 struct vs_steps_finder {
 	struct vs_observer observer;
@@ -52,9 +53,11 @@ struct vs_steps_finder {
 	uint64_t nr_blocks; /* requests so far that were blocks, while it is not so */
 	size_t nr_pools;    /* that were looked at */
 	uint64_t nr_requests;
-	uint64_t *live;  /* ring: live bytes before each request */
-	uint64_t *freed; /* ring: bytes given back before it, all in all */
-	uint64_t nr_freed;
+	uint64_t *live;     /* ring: live bytes before each request */
+	uint64_t nr_freed;  /* how often something was given back, all in all */
+	uint64_t nr_before; /* the same, before the latest request */
+	uint64_t freed_at;  /* the latest request with something given back between it and the one
+			     * before */
 	uint64_t *sorted; /* room for the requests of two repetitions */
 
 	/* Who replays writes requests, who compares them reads; stored with release, loaded with
@@ -90,10 +93,9 @@ VS_MUST_CHECK int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_
 void vs_steps_finder_fini(struct vs_steps_finder *finder);
 
 /* Something that was charged is given back. For those who know the finder. */
-static inline void vs_steps_finder_note_free(struct vs_steps_finder *finder,
-					     const struct vs_item *item)
+static inline void vs_steps_finder_note_free(struct vs_steps_finder *finder)
 {
-	finder->nr_freed += item->size;
+	finder->nr_freed++;
 }
 
 /* A group is complete. */
@@ -113,7 +115,8 @@ static inline void vs_steps_finder_note_request(struct vs_steps_finder *finder,
 	for (i = 0; i < replay->nr_devices; i++)
 		live += replay->devices[i]->live_bytes;
 	finder->live[number % VS_STEPS_RING] = live;
-	finder->freed[number % VS_STEPS_RING] = finder->nr_freed;
+	finder->freed_at = finder->nr_freed != finder->nr_before ? number : finder->freed_at;
+	finder->nr_before = finder->nr_freed;
 	finder->requests[finder->nr_pushed++ % VS_STEPS_QUEUE] =
 		(struct vs_steps_request){size, site};
 	if ((number + 1) % VS_STEPS_GROUP == 0)

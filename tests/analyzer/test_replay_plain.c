@@ -389,7 +389,7 @@ static void compare_finders(const struct vs_steps_finder *a, const struct vs_ste
 	assert_int_equal(a->has_blocks, b->has_blocks);
 	assert_int_equal(a->is_unsure, b->is_unsure);
 	assert_memory_equal(a->live, b->live, nr * sizeof(a->live[0]));
-	assert_memory_equal(a->freed, b->freed, nr * sizeof(a->freed[0]));
+	assert_int_equal(a->freed_at, b->freed_at);
 	/* Those of the last group wait. */
 	nr = a->nr_compared;
 	assert_int_equal(nr, b->nr_compared);
