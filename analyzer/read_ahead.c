@@ -15,9 +15,6 @@
  * few, and what was read beyond that was read for nothing. */
 #define NR_AT_FIRST 8
 
-/* With so many in hand, there is time for a chore. */
-#define NR_ENOUGH 8
-
 /* The most that one record can point to: its text, or the frames of a stack. */
 #define TEXT_MAX (VS_CODEC_MAX + VS_STACK_MAX * sizeof(uint64_t))
 
@@ -223,10 +220,6 @@ static void wait_for_room(struct vs_read_ahead *ahead)
 {
 	bool is_idle = false;
 
-	/* The other one has enough to do for a while. */
-	while (!ahead->is_stopped && ahead->nr_filled - ahead->nr_released >= NR_ENOUGH &&
-	       work(ahead))
-		;
 	if (ahead->nr_filled - ahead->nr_released < get_most(ahead))
 		return;
 	while (!ahead->is_stopped && !is_half_back(ahead))
