@@ -26,11 +26,13 @@ static const struct vs_option own_options[] = {
 static void add_course(struct vs_text_line *line, const struct vs_story *story,
 		       const struct vs_retained_site *site)
 {
-	enum vs_boundary_unit unit = story->analysis.retained.unit;
+	const struct vs_measure_retained *retained = &story->analysis.retained;
 	char time[VS_UNITS_MAX];
 
-	if (site->is_level && (unit == VS_BOUNDARY_STEPS || unit == VS_BOUNDARY_DERIVED))
-		vs_text_add(line, "levels off since step %" PRIu64, site->level_since);
+	if (site->is_level && vs_measure_retained_has_numbers(retained))
+		vs_text_add(line, "levels off since %s %" PRIu64,
+			    retained->unit == VS_BOUNDARY_ROUNDS ? "round" : "step",
+			    site->level_since);
 	else if (site->is_level)
 		vs_text_add(line, "levels off since %s",
 			    vs_units_put_time(time, site->level_since_ns));

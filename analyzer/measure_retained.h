@@ -7,13 +7,14 @@
 /*
  * What is alive at one boundary after the other, by account: docs/analyses.md, "Retained".
  * Boundaries are the starts of steps, else the ends of outermost phases, else those of steps that
- * are derived, else equal intervals.
+ * are derived, else rounds, else equal intervals.
  */
 enum vs_boundary_unit {
 	VS_BOUNDARY_STEPS,
 	VS_BOUNDARY_PHASES,
 	VS_BOUNDARY_INTERVALS,
 	VS_BOUNDARY_DERIVED, /* steps that nobody marked: steps.h */
+	VS_BOUNDARY_ROUNDS,  /* what repeats, where it is not known what begins a step */
 };
 
 /*
@@ -119,6 +120,13 @@ VS_MUST_CHECK int vs_measure_retained_note_record(struct vs_measure_retained *me
 VS_MUST_CHECK int vs_measure_retained_add_boundary(struct vs_measure_retained *measure,
 						   const struct vs_replay *replay,
 						   uint64_t time_ns);
+
+/* Whether boundaries are known by numbers, not by when they were. */
+static inline bool vs_measure_retained_has_numbers(const struct vs_measure_retained *measure)
+{
+	return measure->unit == VS_BOUNDARY_STEPS || measure->unit == VS_BOUNDARY_DERIVED ||
+	       measure->unit == VS_BOUNDARY_ROUNDS;
+}
 
 /* Bytes of an account at every boundary; values has room for nr_boundaries. is_old: only what was
  * alive at the boundary before as well. */

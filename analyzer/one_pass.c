@@ -6,6 +6,8 @@
  * autograd next to nothing would be. */
 #define KEPT_PART 3
 
+#define LEAST_ROUNDS 16
+
 /* Who asks for memory. */
 enum asker {
 	OTHERS,
@@ -61,7 +63,10 @@ static uint64_t get_kept(const struct vs_retained *retained,
 	return bytes;
 }
 
-/* Whether something else is asked for in every second round: it is a loop of the program's own. */
+/*
+ * Whether something else is asked for in every second round: it is a loop of the program's own. By
+ * what request a round begins was found in the sequence: of few rounds that one proves nothing.
+ */
 static bool has_rounds(const struct vs_retained *retained, const struct vs_analysis *analysis,
 		       const struct vs_replay_device *device, uint64_t *called_bytes)
 {
@@ -69,6 +74,8 @@ static bool has_rounds(const struct vs_retained *retained, const struct vs_analy
 			     retained->boundary_stride;
 	const struct vs_replay *replay = analysis->replay;
 
+	if (analysis->retained.unit == VS_BOUNDARY_ROUNDS && nr_rounds < LEAST_ROUNDS)
+		nr_rounds = LEAST_ROUNDS;
 	*called_bytes = 0;
 	for (size_t i = 0; i < replay->nr_accounts; i++) {
 		const struct vs_account *account = replay->accounts[i];

@@ -22,6 +22,7 @@ static const char *const unit_names[] = {
 	[VS_BOUNDARY_PHASES] = "phase",
 	[VS_BOUNDARY_INTERVALS] = "interval",
 	[VS_BOUNDARY_DERIVED] = "step",
+	[VS_BOUNDARY_ROUNDS] = "round",
 };
 
 void vs_report_json_put_counts(struct vs_json *json, const struct vs_counts *counts)
@@ -329,7 +330,7 @@ static void put_growth(struct vs_json *json, const struct vs_growth *growth, uin
 
 static void put_derived(struct vs_json *json, const struct vs_measure_retained *measure)
 {
-	if (measure->unit != VS_BOUNDARY_DERIVED) {
+	if (measure->unit != VS_BOUNDARY_DERIVED && measure->unit != VS_BOUNDARY_ROUNDS) {
 		vs_json_put_null(json, "derived");
 		return;
 	}

@@ -301,7 +301,8 @@ static const char *get_unit_name(const struct vs_story *story)
 	static const char *const names[] = {[VS_BOUNDARY_STEPS] = "step",
 					    [VS_BOUNDARY_PHASES] = "phase",
 					    [VS_BOUNDARY_INTERVALS] = "interval",
-					    [VS_BOUNDARY_DERIVED] = "step"};
+					    [VS_BOUNDARY_DERIVED] = "step",
+					    [VS_BOUNDARY_ROUNDS] = "round"};
 	static const char *const words[] = {"step",  "iteration", "iter",
 					    "epoch", "batch",     "minibatch"};
 	const struct vs_measure_retained *measure = &story->analysis.retained;
@@ -331,9 +332,8 @@ static void put_growth(struct vs_story *story, const struct vs_retained *retaine
 	add_heading(&line, "RETAINED", VS_TEXT_STRONG);
 	vs_text_add(&line, "%s %s %s", vs_units_put_change(a, (int64_t)growth->rate),
 		    get_article(unit), unit);
-	if (story->analysis.retained.unit == VS_BOUNDARY_STEPS ||
-	    story->analysis.retained.unit == VS_BOUNDARY_DERIVED)
-		vs_text_add(&line, " since step %" PRIu64, retained->since);
+	if (vs_measure_retained_has_numbers(&story->analysis.retained))
+		vs_text_add(&line, " since %s %" PRIu64, unit, retained->since);
 	else
 		vs_text_add(&line, " since %s", vs_units_put_time(a, retained->since_ns));
 	if (stride > 1)
@@ -384,14 +384,20 @@ static void put_derived(struct vs_story *story)
 	struct vs_text_line line = {0};
 	char number[VS_UNITS_MAX];
 
-	if (measure->unit != VS_BOUNDARY_DERIVED)
+	if (measure->unit != VS_BOUNDARY_DERIVED && measure->unit != VS_BOUNDARY_ROUNDS)
 		return;
+	vs_units_put_number(number, measure->period, story->options->ascii);
 	vs_text_fill(&line, VS_REPORT_TEXT_COLUMN);
-	vs_text_add(&line,
-		    "steps are derived: requests repeat after %s; %.0f %% sure; "
-		    "vramscope.step() marks them",
-		    vs_units_put_number(number, measure->period, story->options->ascii),
-		    measure->confidence * 100);
+	if (measure->unit == VS_BOUNDARY_DERIVED)
+		vs_text_add(&line,
+			    "steps are derived: requests repeat after %s; %.0f %% sure; "
+			    "vramscope.step() marks them",
+			    number, measure->confidence * 100);
+	else
+		vs_text_add(&line,
+			    "a round is %s requests that repeat, a step or several: "
+			    "vramscope.step() marks them",
+			    number);
 	vs_text_put_whole(&story->style, &line, VS_REPORT_TEXT_COLUMN);
 }
 

@@ -29,6 +29,9 @@
 /* A shorter lag that is nearly as good is the step, the longer one several. */
 #define NEARLY 0.02
 
+/* A mark may come a part of the repetition earlier or later. */
+#define MARK_DRIFT 8
+
 /* Sizes make requests distinct, so that shorter repetitions are not taken for steps; sites alone
  * are for programs whose sizes vary. */
 #define SIZED_BONUS 0.1
@@ -651,6 +654,46 @@ static size_t find_beginning(const struct vs_steps_finder *finder,
 	return most;
 }
 
+/* The only place of a key among sorted requests, or `lag`: there is none, or another. */
+static uint32_t get_only_place(const uint64_t *sorted, uint32_t lag, uint32_t key)
+{
+	size_t at = find_key(sorted, lag, key);
+
+	if (at == lag || sorted[at] >> 32 != key || (at + 1 < lag && sorted[at + 1] >> 32 == key))
+		return lag;
+	return (uint32_t)sorted[at];
+}
+
+/*
+ * Where nothing comes only when little is live, as in epochs that train and then keep what they
+ * validate: a request that comes once in each of the last two repetitions, at the same place, more
+ * or less. It may be in the middle of something, but always of the same. Of those the one with the
+ * least live. Returns whether there is one.
+ */
+static bool find_mark(const struct vs_steps_finder *finder,
+		      const struct vs_steps_sequence *sequence, uint32_t lag, uint32_t *key)
+{
+	uint64_t from = finder->nr_requests - 2 * (uint64_t)lag, before = from - lag;
+	uint64_t *sorted = finder->sorted, *others = finder->sorted + lag;
+	int64_t least = INT64_MAX;
+	uint32_t i;
+
+	sort_requests(sequence, from, lag, sorted);
+	sort_requests(sequence, before, lag, others);
+	for (i = 0; i < lag; i++) {
+		uint32_t each = get_key(sequence, from + i);
+		uint32_t other = get_only_place(others, lag, each);
+		int64_t live = get_live(finder, from, lag, i);
+
+		if (live >= least || other == lag || get_only_place(sorted, lag, each) != i ||
+		    (other > i ? other - i : i - other) > lag / MARK_DRIFT)
+			continue;
+		least = live;
+		*key = each;
+	}
+	return least < INT64_MAX;
+}
+
 void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps)
 {
 	const struct vs_steps_sequence *sequence = &finder->sized;
@@ -685,6 +728,11 @@ void vs_steps_finder_get(struct vs_steps_finder *finder, struct vs_steps *steps)
 			steps->key = key;
 			nr = nr_plain;
 		}
+	}
+	if (!nr && lag > 1 && find_mark(finder, sequence, lag, &steps->key)) {
+		steps->is_key_sized = sequence == &finder->sized;
+		steps->is_round = true;
+		nr = 1;
 	}
 	if (!nr)
 		return;
@@ -814,7 +862,8 @@ static int measure_again(struct vs_analysis *analysis, const struct vs_steps *st
 
 	if (!retained)
 		return -VS_ERR_NO_MEMORY;
-	vs_measure_retained_init(retained, VS_BOUNDARY_DERIVED, 0, 0);
+	vs_measure_retained_init(retained,
+				 steps->is_round ? VS_BOUNDARY_ROUNDS : VS_BOUNDARY_DERIVED, 0, 0);
 	retained->period = steps->period;
 	err = vs_analysis_observe(analysis, &divider.observer, &replay);
 	if (!err)

@@ -81,6 +81,7 @@ struct vs_steps_finder {
 /* What was found. */
 struct vs_steps {
 	bool is_found;
+	bool is_round;     /* it is not known what begins a step: `key` comes once in a repetition */
 	bool is_key_sized; /* `key` is of site and size, not of the site alone */
 	bool is_sized;     /* the rhythm is one of sites and sizes */
 	uint32_t key;      /* of its beginning */

@@ -308,6 +308,98 @@ static void test_steps_of_a_repetition_may_keep_something(void **state)
 			0.9);
 }
 
+/* ---- Rounds ----------------------------------------------------------------------------------- */
+
+/* Epochs of a few steps, and a validation behind them that keeps something of each of its batches. */
+static void train_and_validate(struct script *script, uint64_t nr_epochs, uint64_t kept)
+{
+	uint64_t input, layers[4], output;
+
+	next_address = BASE;
+	script_init(script);
+	script_device(script, 0, 1000 * GIB);
+	for (uint32_t i = 0; i < NR_SITES; i++)
+		script_stack(script, i + 1, frames[i], 1);
+	take(script, 1, 1000);
+	for (uint64_t epoch = 0; epoch < nr_epochs; epoch++) {
+		for (uint64_t step = 0; step < 10; step++) {
+			input = take(script, 2, 500);
+			for (uint64_t i = 0; i < 4; i++)
+				layers[i] = take(script, 3, 3000);
+			for (uint64_t i = 4; i-- > 0;) {
+				script_free(script, VS_MEMORY_DEVICE, take(script, 4, 3000));
+				script_free(script, VS_MEMORY_DEVICE, layers[i]);
+			}
+			script_free(script, VS_MEMORY_DEVICE, input);
+		}
+		for (uint64_t batch = 0; batch < 6; batch++) {
+			input = take(script, 5, 500);
+			output = take(script, 6, kept ? kept : 4000);
+			script_free(script, VS_MEMORY_DEVICE, input);
+			if (!kept)
+				script_free(script, VS_MEMORY_DEVICE, output);
+		}
+		script_free(script, VS_MEMORY_DEVICE, take(script, 7, 100));
+	}
+}
+
+/*
+ * While it validates, more and more is live, and while it trains, nothing is kept: no request comes
+ * only when little is live. But something comes once in an epoch.
+ */
+static void test_what_only_validation_keeps_grows_by_rounds(void **state)
+{
+	struct vs_analysis analysis;
+	struct vs_retained retained;
+	struct script script;
+
+	(void)state;
+	for (uint64_t kept = 4000; kept <= 4000000; kept *= 10) {
+		train_and_validate(&script, 10, kept);
+		measure(&script, false, &analysis, &retained);
+		assert_int_equal(analysis.retained.unit, VS_BOUNDARY_ROUNDS);
+		assert_int_equal(analysis.retained.period, 10 * 9 + 6 * 2 + 1);
+		assert_int_equal(analysis.retained.nr_passed, 10);
+		assert_true(retained.growth.is_growing);
+		assert_int_equal(retained.growth.rate, 6 * kept);
+		assert_int_equal(retained.nr_growing, 1);
+		vs_measure_retained_fini_sum(&retained);
+		vs_analysis_fini(&analysis);
+		script_fini(&script);
+	}
+}
+
+static void test_rounds_that_keep_nothing_do_not_grow(void **state)
+{
+	struct vs_analysis analysis;
+	struct vs_retained retained;
+	struct script script;
+
+	(void)state;
+	train_and_validate(&script, 10, 0);
+	measure(&script, false, &analysis, &retained);
+	assert_int_not_equal(analysis.retained.unit, VS_BOUNDARY_INTERVALS);
+	assert_false(retained.growth.is_growing);
+	vs_measure_retained_fini_sum(&retained);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
+static void test_too_few_rounds_prove_nothing(void **state)
+{
+	struct vs_analysis analysis;
+	struct vs_retained retained;
+	struct script script;
+
+	(void)state;
+	train_and_validate(&script, 3, 4000000);
+	measure(&script, false, &analysis, &retained);
+	assert_int_not_equal(analysis.retained.unit, VS_BOUNDARY_ROUNDS);
+	vs_measure_retained_fini_sum(&retained);
+	vs_analysis_fini(&analysis);
+	script_fini(&script);
+}
+
 /* ---- How sure they are ---------------------------------------------------------------------- */
 
 /* A program with habits of its own, by chance; the same for a seed. */
@@ -580,6 +672,9 @@ int main(void)
 		cmocka_unit_test(test_confidence_is_the_share_of_requests_that_are_alike),
 		cmocka_unit_test(test_derived_steps_are_those_that_were_marked),
 		cmocka_unit_test(test_steps_of_a_repetition_may_keep_something),
+		cmocka_unit_test(test_what_only_validation_keeps_grows_by_rounds),
+		cmocka_unit_test(test_rounds_that_keep_nothing_do_not_grow),
+		cmocka_unit_test(test_too_few_rounds_prove_nothing),
 		cmocka_unit_test(test_confidence_is_not_more_than_how_often_it_is_right),
 		cmocka_unit_test(test_marked_steps_are_kept_unless_told_otherwise),
 		cmocka_unit_test(test_requests_to_pools_count_and_not_what_the_pools_take),
