@@ -105,7 +105,7 @@ static int is_only_rising(const struct vs_analysis *analysis, const struct vs_ac
 /*
  * Growth from the first steps on, that nobody marked, of sites that give nothing back, and beside
  * them there is next to nothing: a leak in a loop, or a loop that loads what is needed. A backward
- * pass tells that it is none of those.
+ * pass tells that it is none of those; nor does anybody load by calling modules.
  */
 static int find_load(struct vs_retained *retained, const struct vs_analysis *analysis)
 {
@@ -113,15 +113,19 @@ static int find_load(struct vs_retained *retained, const struct vs_analysis *ana
 	bool may_load = retained->growth.is_growing && unit != VS_BOUNDARY_STEPS &&
 			unit != VS_BOUNDARY_PHASES &&
 			retained->growth.onset <= 1 + retained->nr_boundaries / START_PART;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, called = 0;
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < retained->nr_growing && may_load && !err; i++) {
+		const struct vs_account *account = retained->sites[i].account;
+
 		bytes += retained->sites[i].last_bytes;
-		err = is_only_rising(analysis, retained->sites[i].account, &may_load);
+		if (vs_one_pass_is_in_call(&analysis->replay->definitions, account->site))
+			called += retained->sites[i].last_bytes;
+		err = is_only_rising(analysis, account, &may_load);
 	}
-	if (bytes < retained->last_live - retained->last_live / START_PART)
+	if (bytes < retained->last_live - retained->last_live / START_PART || called > bytes / 2)
 		may_load = false;
 	retained->may_load =
 		!err && may_load && !vs_one_pass_has_backward(&analysis->replay->definitions);

@@ -36,6 +36,11 @@ static enum asker find_asker(const struct vs_definitions *definitions, const str
 	return asker;
 }
 
+bool vs_one_pass_is_in_call(const struct vs_definitions *definitions, const struct vs_site *site)
+{
+	return find_asker(definitions, site) == CALLED;
+}
+
 bool vs_one_pass_has_backward(const struct vs_definitions *definitions)
 {
 	for (size_t i = 0; i < definitions->nr_sites; i++) {

@@ -15,6 +15,9 @@ void vs_one_pass_find(struct vs_retained *retained, const struct vs_analysis *an
 		      const struct vs_replay_device *device);
 
 /* Whether the backward pass of PyTorch is in any stack. */
+/* Whether the memory of a site is asked for while a module of PyTorch is called. */
+bool vs_one_pass_is_in_call(const struct vs_definitions *definitions, const struct vs_site *site);
+
 bool vs_one_pass_has_backward(const struct vs_definitions *definitions);
 
 #endif

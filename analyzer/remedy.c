@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "composition.h"
+#include "one_pass.h"
 #include "units.h"
 
 #define TORCH      VS_FRAMEWORK_TORCH
@@ -196,7 +197,12 @@ static bool has_no_function(const struct vs_remedy_facts *facts)
 
 static bool has_forward_growth(const struct vs_remedy_facts *facts)
 {
-	return facts->has_forward_growth;
+	return facts->has_forward_growth && facts->has_backward;
+}
+
+static bool is_inference(const struct vs_remedy_facts *facts)
+{
+	return facts->has_forward_growth && !facts->has_backward;
 }
 
 static bool may_load(const struct vs_remedy_facts *facts)
@@ -204,10 +210,26 @@ static bool may_load(const struct vs_remedy_facts *facts)
 	return facts->may_load;
 }
 
-/* Where nothing is learnt there is no loss. */
 static bool is_no_load(const struct vs_remedy_facts *facts)
 {
 	return !facts->may_load;
+}
+
+/* Where nothing is learnt there is no loss. */
+static bool is_learning(const struct vs_remedy_facts *facts)
+{
+	return !facts->may_load && facts->has_backward;
+}
+
+static bool is_not_learning(const struct vs_remedy_facts *facts)
+{
+	return !facts->may_load && !facts->has_backward;
+}
+
+/* Nobody can do without it. */
+static bool can_move_pins(const struct vs_remedy_facts *facts)
+{
+	return !facts->is_pin_fixed;
 }
 
 static bool has_large_hole(const struct vs_remedy_facts *facts)
@@ -245,8 +267,13 @@ static const struct row {
 	 "smaller type, or a part of it into memory of the host"},
 	{"keep-less", RETENTION, TORCH | TENSORFLOW | JAX, may_load,
 	 "if not: let go of what comes from there, or keep it on the host"},
-	{"keep-numbers", RETENTION, TORCH, is_no_load,
+	{"no-grad", RETENTION, TORCH, is_inference,
+	 "nothing calls backward(): put {site} under torch.no_grad(), then no graph is kept"},
+	{"keep-numbers", RETENTION, TORCH, is_learning,
 	 "keep loss.item(), or tensor.detach().cpu(), not the tensor that comes from {site}"},
+	{"keep-numbers", RETENTION, TORCH, is_not_learning,
+	 "let go of what comes from {site} when it is no longer needed, or keep it on the host: "
+	 "tensor.cpu()"},
 	{"no-grad", RETENTION, TORCH, has_forward_growth,
 	 "if nobody calls backward() there, put it under torch.no_grad(): then no graph is kept"},
 	{"keep-numbers", RETENTION, TENSORFLOW, is_no_load,
@@ -260,7 +287,7 @@ static const struct row {
 	 "free in every step what {site} takes, or keep it on the host: cudaMemcpy, then cudaFree"},
 
 	/* Fragmentation. */
-	{"move-pins", FRAGMENTATION, TORCH, NULL,
+	{"move-pins", FRAGMENTATION, TORCH, can_move_pins,
 	 "do not keep on the card what {site} keeps: .item(), .cpu(), or one buffer made before the "
 	 "first step"},
 	{"move-pins", FRAGMENTATION, TENSORFLOW | JAX, NULL,
@@ -570,12 +597,18 @@ static int read_composition(struct vs_remedy_facts *facts, struct vs_story *stor
 }
 
 static int read_sites(struct vs_remedy_facts *facts, struct vs_story *story,
-		      const struct vs_device_state *state)
+		      const struct vs_device_state *state, const struct vs_site *about)
 {
 	enum vs_category_place place;
 	int err = 0;
 
-	if (state->oom) {
+	facts->has_backward =
+		vs_one_pass_has_backward(&story->analysis.replay->definitions);
+	if (about && state->why.kind == VS_WHY_FRAGMENTATION) {
+		err = read_place(story, about, &place);
+		facts->is_pin_fixed = place == VS_PLACE_INIT || place == VS_PLACE_OPTIMIZER;
+	}
+	if (!err && state->oom) {
 		err = read_place(story, state->oom->site, &place);
 		facts->is_request_fixed = place == VS_PLACE_INIT || place == VS_PLACE_OPTIMIZER;
 	}
@@ -603,8 +636,9 @@ static bool has_sizes(const struct vs_story *story, const struct vs_failure_grou
 	return false;
 }
 
-int vs_remedy_find(struct vs_story *story, const struct vs_device_state *state, const char *site,
-		   struct vs_remedy *remedies, size_t *nr_remedies)
+int vs_remedy_find(struct vs_story *story, const struct vs_device_state *state,
+		   const struct vs_site *about, const char *site, struct vs_remedy *remedies,
+		   size_t *nr_remedies)
 {
 	const struct vs_replay_pool *pool =
 		state->why.limited ? state->why.limited : (state->oom ? state->oom->pool : NULL);
@@ -627,7 +661,7 @@ int vs_remedy_find(struct vs_story *story, const struct vs_device_state *state, 
 	read_settings(&facts, story);
 	read_pools(&facts, state);
 	if (facts.framework == VS_FRAMEWORK_TORCH) {
-		err = read_sites(&facts, story, state);
+		err = read_sites(&facts, story, state, about);
 		if (!err && state->why.kind == VS_WHY_CAPACITY)
 			err = read_composition(&facts, story, state);
 	}

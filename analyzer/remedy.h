@@ -49,6 +49,8 @@ struct vs_remedy_facts {
 	bool has_varying_sizes;  /* the site that failed asks for now more, now less */
 	bool has_steps;          /* the program does something again and again */
 	bool has_forward_growth; /* what grows is made when a module is called */
+	bool has_backward;       /* of PyTorch: something is learnt */
+	bool is_pin_fixed;       /* what cuts the holes is a model's or an optimizer's */
 	bool may_load;           /* what grows may be a model that is loaded */
 };
 
@@ -61,10 +63,11 @@ struct vs_remedy {
 size_t vs_remedy_choose(const struct vs_remedy_facts *facts, struct vs_remedy *remedies);
 
 /*
- * The same from a trace. state: judged. site: of the analysis, that the verdict is about, as the
- * caller shows it; or NULL.
+ * The same from a trace. state: judged. about: the site of the analysis that the verdict is about,
+ * and how the caller shows it; or NULL.
  */
 VS_MUST_CHECK int vs_remedy_find(struct vs_story *story, const struct vs_device_state *state,
-				 const char *site, struct vs_remedy *remedies, size_t *nr_remedies);
+				 const struct vs_site *about, const char *site,
+				 struct vs_remedy *remedies, size_t *nr_remedies);
 
 #endif

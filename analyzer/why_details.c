@@ -171,13 +171,22 @@ static int find_account(struct vs_why_details *details, struct vs_story *story)
 
 /* ---- Who keeps it --------------------------------------------------------------------------- */
 
+/* Of Python the same function will do, whatever line of it is at work: it is one that people see. */
+static bool is_same_call(const struct vs_site_frame *a, const struct vs_site_frame *b)
+{
+	return a->address == b->address ||
+	       (vs_frame_is(a->address, VS_FRAME_PYTHON) &&
+		vs_frame_is(b->address, VS_FRAME_PYTHON) &&
+		vs_frame_get_code(a->address) == vs_frame_get_code(b->address));
+}
+
 static bool has_frame(const struct vs_site *site, const struct vs_site_frame *frame)
 {
 	uint32_t i;
 
 	vs_definitions_need_frames(site);
 	for (i = 0; i < site->nr_frames; i++)
-		if (site->frames[i].address == frame->address)
+		if (is_same_call(&site->frames[i], frame))
 			return true;
 	return false;
 }
@@ -339,7 +348,9 @@ int vs_why_details_init(struct vs_why_details *details, struct vs_story *story,
 			      : put_site(details, story, details->account->site, false);
 	site = details->place[0] ? details->place : NULL;
 	if (!err)
-		err = vs_remedy_find(story, state, site, details->remedies, &details->nr_remedies);
+		err = vs_remedy_find(story, state,
+				     details->account ? details->account->site : NULL, site,
+				     details->remedies, &details->nr_remedies);
 	if (err) {
 		vs_why_details_fini(details);
 		return err;

@@ -108,6 +108,7 @@ static bool may_be_pass(const struct pass *pass)
 	assert_int_equal(vs_device_state_sum_retained(&retained, &analysis, device), 0);
 	assert_true(retained.growth.is_growing); /* whatever it is, it looks like that */
 	is_pass = retained.may_be_pass;
+	assert_false(retained.may_load); /* nobody loads by calling modules */
 	vs_measure_retained_fini_sum(&retained);
 	vs_analysis_fini(&analysis);
 	script_fini(&script);

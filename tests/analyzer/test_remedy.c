@@ -117,6 +117,32 @@ static void test_what_the_program_does_is_not_advised(void **state)
 	assert_none(&trial, "function");
 }
 
+/* Without a backward pass nothing is learnt: no loss, and no reason to keep a graph. */
+static void test_who_learns_nothing_is_told_of_no_loss(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	begin(&trial, VS_FRAMEWORK_TORCH, VS_WHY_RETENTION);
+	assert_text(&trial, "keep-numbers",
+		    "let go of what comes from train.py:88 log_metrics when it is no longer "
+		    "needed, or keep it on the host: tensor.cpu()");
+	assert_none(&trial, "no-grad");
+	trial.facts.has_forward_growth = true;
+	assert_text(&trial, "no-grad",
+		    "nothing calls backward(): put train.py:88 log_metrics under torch.no_grad(), "
+		    "then no graph is kept");
+	assert_string_equal(trial.found[0].id, "no-grad");
+	trial.facts.has_backward = true;
+	assert_text(&trial, "keep-numbers",
+		    "keep loss.item(), or tensor.detach().cpu(), not the tensor that comes from "
+		    "train.py:88 log_metrics");
+	assert_text(&trial, "no-grad",
+		    "if nobody calls backward() there, put it under torch.no_grad(): then no graph "
+		    "is kept");
+	assert_string_equal(trial.found[0].id, "keep-numbers");
+}
+
 /* ---- What cannot help ----------------------------------------------------------------------- */
 
 static void test_smaller_batch_is_not_advised_where_the_model_alone_is_too_large(void **state)
@@ -168,6 +194,18 @@ static void test_cache_that_was_emptied_already_is_not_emptied_again(void **stat
 	assert_none(&trial, "empty-cache");
 	assert_none(&trial, "trim");
 	assert_non_null(strstr(find(&trial, "share-pool")->text, "pool PyTorch has 200 MiB free"));
+}
+
+static void test_state_of_an_optimizer_is_not_to_be_moved_off_the_card(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	begin(&trial, VS_FRAMEWORK_TORCH, VS_WHY_FRAGMENTATION);
+	assert_non_null(find(&trial, "move-pins"));
+	trial.facts.is_pin_fixed = true;
+	assert_none(&trial, "move-pins");
+	assert_non_null(find(&trial, "expandable-segments"));
 }
 
 static void test_split_limit_is_for_large_requests(void **state)
@@ -278,7 +316,7 @@ static bool advises(struct story_rig *rig, const char *id)
 
 	story_rig_look(rig, &state);
 	assert_int_equal(state.why.kind, VS_WHY_FRAGMENTATION);
-	assert_int_equal(vs_remedy_find(&rig->story, &state, "here", found, &nr), 0);
+	assert_int_equal(vs_remedy_find(&rig->story, &state, NULL, "here", found, &nr), 0);
 	for (size_t i = 0; i < nr; i++)
 		is_found |= !strcmp(found[i].id, id);
 	vs_device_state_fini(&state);
@@ -303,9 +341,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_setting_that_is_set_is_not_advised),
 		cmocka_unit_test(test_what_the_program_does_is_not_advised),
+		cmocka_unit_test(test_who_learns_nothing_is_told_of_no_loss),
 		cmocka_unit_test(
 			test_smaller_batch_is_not_advised_where_the_model_alone_is_too_large),
 		cmocka_unit_test(test_cache_that_was_emptied_already_is_not_emptied_again),
+		cmocka_unit_test(test_state_of_an_optimizer_is_not_to_be_moved_off_the_card),
 		cmocka_unit_test(test_split_limit_is_for_large_requests),
 		cmocka_unit_test(test_sizes_that_never_vary_are_not_made_the_same),
 		cmocka_unit_test(test_site_that_is_not_known_is_not_named),
