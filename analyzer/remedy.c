@@ -602,11 +602,10 @@ static int read_sites(struct vs_remedy_facts *facts, struct vs_story *story,
 	enum vs_category_place place;
 	int err = 0;
 
-	facts->has_backward =
-		vs_one_pass_has_backward(&story->analysis.replay->definitions);
+	facts->has_backward = vs_one_pass_has_backward(&story->analysis.replay->definitions);
 	if (about && state->why.kind == VS_WHY_FRAGMENTATION) {
 		err = read_place(story, about, &place);
-		facts->is_pin_fixed = place == VS_PLACE_INIT || place == VS_PLACE_OPTIMIZER;
+		facts->is_pin_fixed = place != VS_PLACE_UNKNOWN && place != VS_PLACE_FORWARD;
 	}
 	if (!err && state->oom) {
 		err = read_place(story, state->oom->site, &place);

@@ -50,7 +50,7 @@ struct vs_remedy_facts {
 	bool has_steps;          /* the program does something again and again */
 	bool has_forward_growth; /* what grows is made when a module is called */
 	bool has_backward;       /* of PyTorch: something is learnt */
-	bool is_pin_fixed;       /* what cuts the holes is a model's or an optimizer's */
+	bool is_pin_fixed;       /* what cuts the holes is a parameter, a gradient or the like */
 	bool may_load;           /* what grows may be a model that is loaded */
 };
 
