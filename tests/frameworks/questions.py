@@ -93,6 +93,18 @@ def check_kept_losses(case):
                    f"a growing site is not on the way to the history: {site['site']}")
 
 
+def check_kept_outputs(case):
+    """Nothing is marked: epochs are told by what repeats."""
+    facts = case.facts
+    found, _ = check_oom(case)
+    case.equal(found["cause"], "retention", "cause")
+    retained = case.ask("retained")["devices"][0]["retained"]
+    case.equal((retained["unit"], retained["growing"]), ("round", True), "unit, growing")
+    case.equal(retained["bytes_per_step"], facts["kept_bytes_per_epoch"], "bytes a round")
+    case.check(abs(retained["boundaries"] - facts["epochs"]) <= 1,
+               f"{retained['boundaries']} rounds of {facts['epochs']} epochs")
+
+
 def check_driver_oom(case):
     """The last out-of-memory is not torch's: the driver had nothing left, and torch's pool did."""
     facts, found = case.facts, case.device["last_oom"]
@@ -126,6 +138,8 @@ VERDICTS = {
                                ["expandable-segments", "move-pins"], ["smaller-batch"]),
     "kept_losses": Verdict("retention", "self.history.append", ["keep-numbers", "no-grad"],
                            ["expandable-segments", "smaller-batch"]),
+    "kept_outputs": Verdict("retention", "outputs.append(self.model", ["keep-numbers", "no-grad"],
+                            ["expandable-segments", "smaller-batch", "load-less"]),
     "full_pool": Verdict("pool", "model(torch.randn(batch", ["empty-cache"], ["smaller-batch", "expandable-segments"]),
     "greedy": Verdict("preallocation", "torch.empty(size", ["take-less"], ["empty-cache"]),
     "phases": Verdict("capacity", "self.model(inputs)",
@@ -187,6 +201,7 @@ def check_categories(case):
 CHECKS = {
     "varying_lengths": check_varying_lengths,
     "kept_losses": check_kept_losses,
+    "kept_outputs": check_kept_outputs,
     "full_pool": check_full_pool,
     "greedy": check_greedy,
     "phases": check_phases,

@@ -33,7 +33,8 @@ def allocator(setting):
 
 
 # What vramscope says of these is compared with what they say themselves: questions.py.
-QUESTIONS = ["varying_lengths", "kept_losses", "full_pool", "greedy", "phases", "categories"]
+QUESTIONS = ["varying_lengths", "kept_losses", "kept_outputs", "full_pool", "greedy", "phases",
+             "categories"]
 QUESTIONS_CARD = "2G"
 
 TORCH_PROGRAMS = [
