@@ -18,10 +18,8 @@ static const char *const kind_names[] = {
 };
 
 static const char *const unit_names[] = {
-	[VS_BOUNDARY_STEPS] = "step",
-	[VS_BOUNDARY_PHASES] = "phase",
-	[VS_BOUNDARY_INTERVALS] = "interval",
-	[VS_BOUNDARY_DERIVED] = "step",
+	[VS_BOUNDARY_STEPS] = "step",         [VS_BOUNDARY_PHASES] = "phase",
+	[VS_BOUNDARY_INTERVALS] = "interval", [VS_BOUNDARY_DERIVED] = "step",
 	[VS_BOUNDARY_ROUNDS] = "round",
 };
 

@@ -15,8 +15,8 @@
 #define NR_AT_ONCE 16
 
 /*
- * From so many requests on, a part of them tells as much as all: before the next doubling, when lags
- * are chosen, the last quarter votes; and one group in four is compared.
+ * From so many requests on, a part of them tells as much as all: before the next doubling, when
+ * lags are chosen, the last quarter votes; and one group in four is compared.
  */
 #define MANY_REQUESTS VS_STEPS_RING
 
@@ -445,9 +445,8 @@ int vs_steps_finder_init(struct vs_steps_finder *finder, bool has_blocks)
 	finder->live = malloc(VS_STEPS_RING * sizeof(*finder->live));
 	finder->sorted = malloc(VS_STEPS_RING / 2 * sizeof(*finder->sorted));
 	finder->requests = malloc(VS_STEPS_QUEUE * sizeof(*finder->requests));
-	err = finder->live && finder->sorted && finder->requests
-		      ? init_sequence(&finder->sized)
-		      : -VS_ERR_NO_MEMORY;
+	err = finder->live && finder->sorted && finder->requests ? init_sequence(&finder->sized)
+								 : -VS_ERR_NO_MEMORY;
 	if (!err)
 		err = init_sequence(&finder->plain);
 	if (err)

@@ -15,14 +15,15 @@
  */
 #define VS_STEPS_RING    (1u << 17)
 #define VS_STEPS_LONGEST (VS_STEPS_RING / 4)
-#define VS_STEPS_LAGS  32
-#define VS_STEPS_GROUP 256 /* requests that are compared in one go; a part of the ring */
-#define VS_STEPS_LEAST 4   /* fewer repetitions prove nothing */
+#define VS_STEPS_LAGS    32
+#define VS_STEPS_GROUP   256 /* requests that are compared in one go; a part of the ring */
+#define VS_STEPS_LEAST   4   /* fewer repetitions prove nothing */
 
 /* One way to look at requests. */
 struct vs_steps_sequence {
-	uint32_t *keys;   /* ring: hashes of requests; behind it the first group again */
-	uint32_t *votes;  /* by lag: how often a request came again after so many; VS_STEPS_LONGEST */
+	uint32_t *keys; /* ring: hashes of requests; behind it the first group again */
+	uint32_t
+		*votes; /* by lag: how often a request came again after so many; VS_STEPS_LONGEST */
 	uint64_t *latest; /* by a part of the hash: the rest of it; number of the latest, from 1 */
 	uint32_t lags[VS_STEPS_LAGS];
 	uint64_t nr_equal[VS_STEPS_LAGS]; /* since they were chosen */
@@ -58,7 +59,7 @@ struct vs_steps_finder {
 	uint64_t nr_before; /* the same, before the latest request */
 	uint64_t freed_at;  /* the latest request with something given back between it and the one
 			     * before */
-	uint64_t *sorted; /* room for the requests of two repetitions */
+	uint64_t *sorted;   /* room for the requests of two repetitions */
 
 	/* Who replays writes requests, who compares them reads; stored with release, loaded with
 	 * acquire by the other. */
@@ -81,7 +82,7 @@ struct vs_steps_finder {
 /* What was found. */
 struct vs_steps {
 	bool is_found;
-	bool is_round;     /* it is not known what begins a step: `key` comes once in a repetition */
+	bool is_round; /* it is not known what begins a step: `key` comes once in a repetition */
 	bool is_key_sized; /* `key` is of site and size, not of the site alone */
 	bool is_sized;     /* the rhythm is one of sites and sizes */
 	uint32_t key;      /* of its beginning */

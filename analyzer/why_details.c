@@ -171,7 +171,8 @@ static int find_account(struct vs_why_details *details, struct vs_story *story)
 
 /* ---- Who keeps it --------------------------------------------------------------------------- */
 
-/* Of Python the same function will do, whatever line of it is at work: it is one that people see. */
+/* Of Python the same function will do, whatever line of it is at work: it is one that people see.
+ */
 static bool is_same_call(const struct vs_site_frame *a, const struct vs_site_frame *b)
 {
 	return a->address == b->address ||
@@ -348,9 +349,8 @@ int vs_why_details_init(struct vs_why_details *details, struct vs_story *story,
 			      : put_site(details, story, details->account->site, false);
 	site = details->place[0] ? details->place : NULL;
 	if (!err)
-		err = vs_remedy_find(story, state,
-				     details->account ? details->account->site : NULL, site,
-				     details->remedies, &details->nr_remedies);
+		err = vs_remedy_find(story, state, details->account ? details->account->site : NULL,
+				     site, details->remedies, &details->nr_remedies);
 	if (err) {
 		vs_why_details_fini(details);
 		return err;

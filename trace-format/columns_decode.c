@@ -94,8 +94,8 @@ struct kin {
 };
 
 /*
- * It is another one than expected, or there was none to go on. What is called here is given what the
- * event is about, and not where that is kept: it is kept in registers.
+ * It is another one than expected, or there was none to go on. What is called here is given what
+ * the event is about, and not where that is kept: it is kept in registers.
  */
 static NOINLINE struct vs_columns_now get_other_thread(struct vs_columns_reader *reader,
 						       struct vs_columns_now now, bool is_told)

@@ -218,8 +218,8 @@ static __attribute__((noinline)) uint32_t put_other_thread(struct vs_columns *co
 }
 
 /*
- * now: that of the event before, or what vs_columns_predict_get_now() made. Mostly a thread goes on, and that was
- * expected: then nothing is to be noted.
+ * now: that of the event before, or what vs_columns_predict_get_now() made. Mostly a thread goes
+ * on, and that was expected: then nothing is to be noted.
  */
 INLINE void put_thread(struct vs_columns *columns, struct vs_columns_now *now, uint32_t id)
 {

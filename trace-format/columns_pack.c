@@ -338,8 +338,8 @@ static inline bool get_byte(uint8_t *byte, uint32_t *state, const struct slots *
 			    const uint8_t **word, const uint8_t *end)
 {
 	uint32_t slot = *state % SCALE;
-	uint32_t next = slots->slot[slot].frequency * (*state >> SCALE_BITS) +
-			slots->slot[slot].above;
+	uint32_t next =
+		slots->slot[slot].frequency * (*state >> SCALE_BITS) + slots->slot[slot].above;
 
 	*byte = slots->byte[slot];
 	if (next < LOW) {

@@ -420,7 +420,8 @@ static inline void vs_columns_predict_remove_rank(struct vs_columns_predict *pre
 	ranked[1] = (ranked[1] & kept) | (ranked[1] >> 16 & ~kept) | next << 48;
 }
 
-/* Of a live allocation of this block, and its rank: that of the context, if it is the one expected. */
+/* Of a live allocation of this block, and its rank: that of the context, if it is the one expected.
+ */
 static inline void vs_columns_predict_take_free(struct vs_columns_predict *predict,
 						const struct vs_columns_now *now, uint32_t number,
 						uint32_t rank)

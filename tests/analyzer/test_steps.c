@@ -308,9 +308,11 @@ static void test_steps_of_a_repetition_may_keep_something(void **state)
 			0.9);
 }
 
-/* ---- Rounds ----------------------------------------------------------------------------------- */
+/* ---- Rounds -----------------------------------------------------------------------------------
+ */
 
-/* Epochs of a few steps, and a validation behind them that keeps something of each of its batches. */
+/* Epochs of a few steps, and a validation behind them that keeps something of each of its batches.
+ */
 static void train_and_validate(struct script *script, uint64_t nr_epochs, uint64_t kept)
 {
 	uint64_t input, layers[4], output;
