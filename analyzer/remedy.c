@@ -52,6 +52,17 @@ static bool can_shrink_batch(const struct vs_remedy_facts *facts)
 	return is_enough(facts, bytes);
 }
 
+/* Fewer peaks are no custom; and what failed is that much above it. */
+#define LEAST_PEAKS   16
+#define UNUSUAL_TIMES 2
+
+/* All went well many times before, with far less: one batch may be larger than the others. */
+static bool is_unusual(const struct vs_remedy_facts *facts)
+{
+	return facts->usual.nr >= LEAST_PEAKS &&
+	       facts->live_bytes / UNUSUAL_TIMES >= facts->usual.bytes && can_shrink_batch(facts);
+}
+
 static bool can_accumulate(const struct vs_remedy_facts *facts)
 {
 	return facts->is_composed && can_shrink_batch(facts);
@@ -364,6 +375,9 @@ static const struct row {
 	/* More than there is. */
 	{"smaller-request", CAPACITY, ANY, is_too_large_at_once,
 	 "this one request is larger than the card: do it in pieces"},
+	{"cap-batch", CAPACITY, TORCH | TENSORFLOW | JAX, is_unusual,
+	 "usual peaks are {usual} ({peaks} of them), now {live} are live: if this batch is larger than "
+	 "the others, cut it to their length, or split it"},
 	{"smaller-batch", CAPACITY, TORCH, can_shrink_batch, "a smaller batch{batch}"},
 	{"accumulate", CAPACITY, TORCH, can_accumulate,
 	 "with gradient accumulation a step of small batches is the same step"},
@@ -427,6 +441,8 @@ static bool put_word(char *out, size_t size, const char *word, const struct vs_r
 		{"activations", facts->activation_bytes},
 		{"fixed", facts->fixed_bytes},
 		{"largest", why->usable_largest},
+		{"usual", facts->usual.bytes},
+		{"live", facts->live_bytes},
 	};
 	char a[VS_UNITS_MAX], b[VS_UNITS_MAX];
 	size_t i;
@@ -445,6 +461,8 @@ static bool put_word(char *out, size_t size, const char *word, const struct vs_r
 	else if (!strcmp(word, "room"))
 		snprintf(out, size, "%s%s", why->is_room_known ? "" : "up to ",
 			 vs_units_put_bytes(a, why->room));
+	else if (!strcmp(word, "peaks"))
+		snprintf(out, size, "%llu", (unsigned long long)facts->usual.nr);
 	else if (!strcmp(word, "split"))
 		snprintf(out, size, "%llu", (unsigned long long)(why->requested >> 21));
 	else if (!strcmp(word, "batch") && facts->is_composed)
@@ -618,7 +636,37 @@ static int read_sites(struct vs_remedy_facts *facts, struct vs_story *story,
 	return err;
 }
 
-/* Blocks of the site that failed, over the whole trace. */
+/* It takes a pass: only for a request that came in many sizes, and of which a batch may be a part.
+ */
+static int read_usual(struct vs_remedy_facts *facts, const struct vs_story *story,
+		      const struct vs_device_state *state)
+{
+	if (facts->why->kind != VS_WHY_CAPACITY || facts->why->occasion != VS_WHY_FAILURE ||
+	    facts->framework == NONE || !facts->has_varying_sizes || facts->is_request_fixed)
+		return 0;
+	return vs_usual_peak_find(&story->analysis, state->device, &facts->usual);
+}
+
+/* An allocator gives out a block a call or two further in than it says that there is none. */
+#define INNER_FRAMES 2
+
+/* Whether it is the same request: all calls are the same but for the allocator's own. */
+static bool is_same_request(const struct vs_site *a, const struct vs_site *b)
+{
+	uint32_t nr = a->nr_frames < b->nr_frames ? a->nr_frames : b->nr_frames;
+	uint32_t most = a->nr_frames < b->nr_frames ? b->nr_frames : a->nr_frames, same = 0;
+
+	if (a == b)
+		return true;
+	vs_definitions_need_frames(a);
+	vs_definitions_need_frames(b);
+	while (same < nr && a->frames[a->nr_frames - 1 - same].address ==
+				    b->frames[b->nr_frames - 1 - same].address)
+		same++;
+	return same && same + INNER_FRAMES >= most;
+}
+
+/* Blocks of the request that failed, over the whole trace. */
 static bool has_sizes(const struct vs_story *story, const struct vs_failure_group *group)
 {
 	const struct vs_analysis *analysis = &story->analysis;
@@ -629,7 +677,8 @@ static bool has_sizes(const struct vs_story *story, const struct vs_failure_grou
 		const struct vs_site_totals *totals =
 			vs_measure_sites_get(&analysis->sites, account);
 
-		if (account->site == group->site && totals->min_size < totals->max_size)
+		if (totals->min_size < totals->max_size &&
+		    is_same_request(account->site, group->site))
 			return true;
 	}
 	return false;
@@ -664,6 +713,8 @@ int vs_remedy_find(struct vs_story *story, const struct vs_device_state *state,
 		if (!err && state->why.kind == VS_WHY_CAPACITY)
 			err = read_composition(&facts, story, state);
 	}
+	if (!err)
+		err = read_usual(&facts, story, state);
 	if (!err)
 		*nr_remedies = vs_remedy_choose(&facts, remedies);
 	return err;

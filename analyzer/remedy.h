@@ -3,6 +3,7 @@
 
 #include "device_state.h"
 #include "framework.h"
+#include "usual_peak.h"
 
 /*
  * What would help, by the verdict and the framework: docs/analyses.md, "Remedies". One table; a row
@@ -45,13 +46,14 @@ struct vs_remedy_facts {
 	bool is_driver_holder; /* `holder` is a pool of the driver */
 	bool is_torch_holder;
 	bool is_tensorflow_holder;
-	bool has_graph_pools;    /* private ones hold memory */
-	bool has_varying_sizes;  /* the site that failed asks for now more, now less */
-	bool has_steps;          /* the program does something again and again */
-	bool has_forward_growth; /* what grows is made when a module is called */
-	bool has_backward;       /* of PyTorch: something is learnt */
-	bool is_pin_fixed;       /* what cuts the holes is a parameter, a gradient or the like */
-	bool may_load;           /* what grows may be a model that is loaded */
+	bool has_graph_pools;       /* private ones hold memory */
+	bool has_varying_sizes;     /* the site that failed asks for now more, now less */
+	bool has_steps;             /* the program does something again and again */
+	bool has_forward_growth;    /* what grows is made when a module is called */
+	bool has_backward;          /* of PyTorch: something is learnt */
+	struct vs_usual_peak usual; /* of the device; 0 peaks: it was of no interest */
+	bool is_pin_fixed;          /* what cuts the holes is a parameter, a gradient or the like */
+	bool may_load;              /* what grows may be a model that is loaded */
 };
 
 struct vs_remedy {

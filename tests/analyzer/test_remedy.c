@@ -196,6 +196,28 @@ static void test_cache_that_was_emptied_already_is_not_emptied_again(void **stat
 	assert_non_null(strstr(find(&trial, "share-pool")->text, "pool PyTorch has 200 MiB free"));
 }
 
+static void test_batch_is_larger_than_others_only_if_there_were_many_smaller_ones(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	begin(&trial, VS_FRAMEWORK_TORCH, VS_WHY_CAPACITY);
+	trial.facts.is_composed = true;
+	trial.facts.batch_bytes = 500 * MIB;
+	trial.facts.live_bytes = 800 * MIB;
+	assert_none(&trial, "cap-batch");
+	trial.facts.usual = (struct vs_usual_peak){.bytes = 400 * MIB, .nr = 16};
+	assert_text(&trial, "cap-batch",
+		    "usual peaks are 400 MiB (16 of them), now 800 MiB are live: if this batch is "
+		    "larger than the others, cut it to their length, or split it");
+	assert_string_equal(trial.found[0].id, "cap-batch");
+	assert_string_equal(trial.found[1].id, "smaller-batch");
+	trial.facts.usual.bytes++;
+	assert_none(&trial, "cap-batch");
+	trial.facts.usual = (struct vs_usual_peak){.bytes = 400 * MIB, .nr = 15};
+	assert_none(&trial, "cap-batch");
+}
+
 static void test_state_of_an_optimizer_is_not_to_be_moved_off_the_card(void **state)
 {
 	struct trial trial;
@@ -336,6 +358,41 @@ static void test_segments_that_are_expandable_are_seen(void **state)
 	assert_false(advises(&rig, "expandable-segments"));
 }
 
+/* Stacks of a request, from the inside: the allocator, an operation, a line of the program. */
+static const uint64_t given[] = {0x1001, 0x1010, 0x2000, 0x3000, 0x4000};
+static const uint64_t refused[] = {0x1020, 0x2000, 0x3000, 0x4000};
+static const uint64_t of_other[] = {0x1001, 0x1010, 0x2100, 0x3000, 0x4000};
+
+/* The same pool, whose blocks come from a stack and have two sizes, or one. */
+static bool advises_same_sizes(const uint64_t *stack, uint32_t nr_frames, bool varies)
+{
+	struct story_rig rig;
+	struct script *script = &rig.script;
+
+	story_rig_init(&rig);
+	script_device(script, 0, 1000 * MIB);
+	script_pool(script, 1, VS_POOL_FRAMEWORK, 0, 0, "PyTorch");
+	script_stack(script, 1, stack, nr_frames);
+	script_stack(script, 2, refused, 4);
+	script_alloc(script, VS_MEMORY_DEVICE, BASE, 400 * MIB);
+	script_set_stack(script, 1);
+	for (uint64_t i = 0; i < 4; i++)
+		script_block(script, 1, BASE + i * 100 * MIB, (varies && i == 3 ? 49 : 50) * MIB);
+	script_set_stack(script, 2);
+	script_block_fail(script, 1, 150 * MIB);
+	story_rig_open_text(&rig);
+	return advises(&rig, "same-sizes");
+}
+
+static void test_what_is_refused_is_asked_for_where_blocks_are_given(void **state)
+{
+	(void)state;
+	assert_true(advises_same_sizes(given, 5, true));
+	assert_false(advises_same_sizes(given, 5, false));
+	assert_false(advises_same_sizes(of_other, 5, true));
+	assert_true(advises_same_sizes(refused, 4, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +402,8 @@ int main(void)
 		cmocka_unit_test(
 			test_smaller_batch_is_not_advised_where_the_model_alone_is_too_large),
 		cmocka_unit_test(test_cache_that_was_emptied_already_is_not_emptied_again),
+		cmocka_unit_test(
+			test_batch_is_larger_than_others_only_if_there_were_many_smaller_ones),
 		cmocka_unit_test(test_state_of_an_optimizer_is_not_to_be_moved_off_the_card),
 		cmocka_unit_test(test_split_limit_is_for_large_requests),
 		cmocka_unit_test(test_sizes_that_never_vary_are_not_made_the_same),
@@ -352,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_each_verdict_has_a_remedy_in_each_framework),
 		cmocka_unit_test(test_unknown_says_where_to_look),
 		cmocka_unit_test(test_segments_that_are_expandable_are_seen),
+		cmocka_unit_test(test_what_is_refused_is_asked_for_where_blocks_are_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
