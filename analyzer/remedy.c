@@ -279,7 +279,8 @@ static const struct row {
 	{"keep-less", RETENTION, TORCH | TENSORFLOW | JAX, may_load,
 	 "if not: let go of what comes from there, or keep it on the host"},
 	{"no-grad", RETENTION, TORCH, is_inference,
-	 "nothing calls backward(): put {site} under torch.no_grad(), then no graph is kept"},
+	 "nothing called backward(): where nothing is learnt, put {site} under torch.no_grad(), then "
+	 "no graph is kept; to learn, call it for each batch, not for the sum of many"},
 	{"keep-numbers", RETENTION, TORCH, is_learning,
 	 "keep loss.item(), or tensor.detach().cpu(), not the tensor that comes from {site}"},
 	{"keep-numbers", RETENTION, TORCH, is_not_learning,

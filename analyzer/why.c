@@ -403,6 +403,12 @@ static bool is_leaking(const struct vs_why *why)
 	       why->kept_in_pool >= why->pool->block_bytes / 2;
 }
 
+/* So would the end of a pool without holes, which is mostly full of what is kept. */
+static bool is_filled(const struct vs_why *why)
+{
+	return is_leaking(why) && why->kept_in_pool >= why->guesses[VS_WHY_FRAGMENTATION].gives;
+}
+
 static void decide(struct vs_why *why, const struct vs_failure_group *group, uint64_t unexplained)
 {
 	bool is_short = why->total_size && why->lacking > why->own_bytes;
@@ -413,9 +419,10 @@ static void decide(struct vs_why *why, const struct vs_failure_group *group, uin
 	guess(why, VS_WHY_CAPACITY, why->lacking, why->lacking,
 	      is_short && unexplained < why->lacking);
 	why->kind = find_most(why, VS_WHY_UNKNOWN);
-	/* What is kept stands between the holes, too: it has to be far more to be the cause itself.
-	 */
+	/* What is kept stands between the holes, too: it has to be far more to be the cause itself,
+	 * or most of what the pool has. */
 	if (why->kind == VS_WHY_RETENTION && why->guesses[VS_WHY_FRAGMENTATION].holds &&
+	    !is_filled(why) &&
 	    why->guesses[VS_WHY_RETENTION].gives / RETENTION_TIMES <
 		    why->guesses[VS_WHY_FRAGMENTATION].gives)
 		why->kind = VS_WHY_FRAGMENTATION;

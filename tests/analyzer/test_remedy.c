@@ -130,8 +130,9 @@ static void test_who_learns_nothing_is_told_of_no_loss(void **state)
 	assert_none(&trial, "no-grad");
 	trial.facts.has_forward_growth = true;
 	assert_text(&trial, "no-grad",
-		    "nothing calls backward(): put train.py:88 log_metrics under torch.no_grad(), "
-		    "then no graph is kept");
+		    "nothing called backward(): where nothing is learnt, put train.py:88 "
+		    "log_metrics under torch.no_grad(), then no graph is kept; to learn, call it "
+		    "for each batch, not for the sum of many");
 	assert_string_equal(trial.found[0].id, "no-grad");
 	trial.facts.has_backward = true;
 	assert_text(&trial, "keep-numbers",

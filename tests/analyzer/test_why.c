@@ -762,6 +762,33 @@ static void test_growth_has_to_be_far_more_than_holes_that_would_do(void **state
 	assert_false(why.guesses[VS_WHY_RETENTION].holds);
 }
 
+/* A pool that a site fills, which keeps `kept` a step in 8 steps, with a hole of 25 behind each; it
+ * is asked for 90, and takes 300. */
+static enum vs_why_kind judge_filled_pool(uint64_t kept)
+{
+	struct script script;
+
+	setup(&script, 0);
+	script_set_stack(&script, 0);
+	for (uint64_t i = 0; i < 8; i++) {
+		script_step(&script, i);
+		script_alloc(&script, VS_MEMORY_DEVICE, (50 + i) * BASE, kept + 25);
+		script_block(&script, 1, (50 + i) * BASE, kept);
+	}
+	script_fail(&script, 300, 150, 1000);
+	script_block_fail(&script, 1, 90);
+	return find_why(&script).kind;
+}
+
+/* Without the 200 in holes it would have run out as well, a little later. */
+static void test_pool_that_is_full_of_what_is_kept_is_not_fragmented(void **state)
+{
+	(void)state;
+	assert_int_equal(judge_filled_pool(60), VS_WHY_RETENTION);     /* 420 kept */
+	assert_int_equal(judge_filled_pool(29), VS_WHY_RETENTION);     /* 203 */
+	assert_int_equal(judge_filled_pool(28), VS_WHY_FRAGMENTATION); /* 196 */
+}
+
 /* Two pools keep memory from who asks the driver: one in a large segment, one in a free one. */
 static void test_of_two_that_hold_the_one_that_takes_most_wins(void **state)
 {
@@ -851,6 +878,7 @@ int main(void)
 		cmocka_unit_test(test_program_that_was_killed_with_an_empty_card_had_other_reasons),
 		cmocka_unit_test(test_full_card_that_filled_step_by_step_is_retention),
 		cmocka_unit_test(test_growth_has_to_be_far_more_than_holes_that_would_do),
+		cmocka_unit_test(test_pool_that_is_full_of_what_is_kept_is_not_fragmented),
 		cmocka_unit_test(test_of_two_that_hold_the_one_that_takes_most_wins),
 		cmocka_unit_test(test_runner_up_is_the_one_that_came_nearest),
 		cmocka_unit_test(test_each_cause_has_its_name),
