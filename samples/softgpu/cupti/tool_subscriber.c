@@ -57,9 +57,11 @@ bool sg_tool_subscriber_tell(uint32_t *period, CUpti_CallbackDomain domain, uint
 	atomic_fetch_add(&nr_running, 1);
 	depth++;
 	subscriber = atomic_load(&current);
-	/* One without a function only keeps others out. */
-	is_wanted =
-		subscriber && subscriber->callback && (!*period || *period == subscriber->period);
+	/* One without a function only keeps others out. And it may be another one than the one who
+	 * wanted this a moment ago: it would be told of a beginning, and then not of the end. */
+	is_wanted = subscriber && subscriber->callback &&
+		    atomic_load_explicit(&enabled[domain][cbid], memory_order_relaxed) &&
+		    (!*period || *period == subscriber->period);
 	if (is_wanted) {
 		*period = subscriber->period;
 		subscriber->callback(subscriber->userdata, domain, cbid, data);
