@@ -8,6 +8,7 @@
 
 /* How often the bytes in holes growing sites have to keep, if either would have been enough. */
 #define RETENTION_TIMES 4
+#define FILLED_TIMES    2 /* the same, where it is most of what the pool has */
 
 /* A segment of at least one part of so many of the device was taken in advance. */
 #define GRAB_PART 4
@@ -406,7 +407,8 @@ static bool is_leaking(const struct vs_why *why)
 /* So would the end of a pool without holes, which is mostly full of what is kept. */
 static bool is_filled(const struct vs_why *why)
 {
-	return is_leaking(why) && why->kept_in_pool >= why->guesses[VS_WHY_FRAGMENTATION].gives;
+	return is_leaking(why) &&
+	       why->kept_in_pool / FILLED_TIMES >= why->guesses[VS_WHY_FRAGMENTATION].gives;
 }
 
 static void decide(struct vs_why *why, const struct vs_failure_group *group, uint64_t unexplained)

@@ -785,8 +785,8 @@ static void test_pool_that_is_full_of_what_is_kept_is_not_fragmented(void **stat
 {
 	(void)state;
 	assert_int_equal(judge_filled_pool(60), VS_WHY_RETENTION);     /* 420 kept */
-	assert_int_equal(judge_filled_pool(29), VS_WHY_RETENTION);     /* 203 */
-	assert_int_equal(judge_filled_pool(28), VS_WHY_FRAGMENTATION); /* 196 */
+	assert_int_equal(judge_filled_pool(58), VS_WHY_RETENTION);     /* 406 */
+	assert_int_equal(judge_filled_pool(57), VS_WHY_FRAGMENTATION); /* 399 */
 }
 
 /* Two pools keep memory from who asks the driver: one in a large segment, one in a free one. */
