@@ -75,6 +75,21 @@ class Failures:
         self.more = None  # torch keeps its observers: nothing may hang on them
 
 
+def run_out(step):
+    """Steps that keep the same each, until one fails: live bytes after each that did not, what each
+    added, and the failure."""
+    failures, live = Failures(), []
+    while failures.first is None:
+        try:
+            step()
+        except torch.OutOfMemoryError:
+            continue
+        live.append(torch.cuda.memory_allocated())
+    growth = {after - before for before, after in zip(live, live[1:])}
+    common.equal(len(growth), 1, "each step keeps the same")
+    return live, growth.pop(), failures.first
+
+
 def ask_driver(size):
     """What another library in the same process does: it knows nothing of torch's pool. CUDA's answer."""
     address = ctypes.c_uint64()

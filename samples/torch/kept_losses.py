@@ -19,7 +19,6 @@ class Training:
                                    nn.ReLU(), nn.Linear(HIDDEN, CLASSES)).cuda()
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
         self.history = []
-        self.live_after = []  # bytes, step by step
 
     def loss(self):
         inputs = torch.randn(BATCH, INPUTS, device="cuda")
@@ -38,22 +37,13 @@ class Training:
         with nvtx.range("step"):
             self.train()
             self.validate()
-        self.live_after.append(torch.cuda.memory_allocated())
 
 
 def run():
     training = Training()
-    failures = books.Failures()
-    while failures.first is None:
-        try:
-            training.step()
-        except torch.OutOfMemoryError:
-            pass
-    live = training.live_after
-    growth = {after - before for before, after in zip(live, live[1:])}
-    common.equal(len(growth), 1, "each step keeps the same")
-    return {"steps": len(live), "kept": len(training.history), "kept_bytes_per_step": growth.pop(),
-            "live_after_last_step_bytes": live[-1], "oom": failures.first}
+    live, growth, failure = books.run_out(training.step)
+    return {"steps": len(live), "kept": len(training.history), "kept_bytes_per_step": growth,
+            "live_after_last_step_bytes": live[-1], "oom": failure}
 
 
 def main():

@@ -19,7 +19,6 @@ class Training:
                                    nn.ReLU(), nn.Linear(HIDDEN, CLASSES)).cuda()
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
         self.outputs = []
-        self.live_after = []  # bytes, epoch by epoch
 
     def train(self):
         for _ in range(STEPS):
@@ -39,21 +38,12 @@ class Training:
     def epoch(self):
         self.train()
         self.validate()
-        self.live_after.append(torch.cuda.memory_allocated())
 
 
 def run():
     training = Training()
-    failures = books.Failures()
-    while failures.first is None:
-        try:
-            training.epoch()
-        except torch.OutOfMemoryError:
-            pass
-    live = training.live_after
-    growth = {after - before for before, after in zip(live, live[1:])}
-    common.equal(len(growth), 1, "each epoch keeps the same")
-    return {"epochs": len(live), "kept_bytes_per_epoch": growth.pop(), "oom": failures.first}
+    live, growth, failure = books.run_out(training.epoch)
+    return {"epochs": len(live), "kept_bytes_per_epoch": growth, "oom": failure}
 
 
 def main():
