@@ -6,6 +6,7 @@
  * autograd next to nothing would be. */
 #define KEPT_PART 3
 
+/* Rounds whose beginning was found in what repeats count as if there were so many. */
 #define LEAST_ROUNDS 16
 
 /* Who asks for memory. */

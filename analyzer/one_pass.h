@@ -14,10 +14,10 @@
 void vs_one_pass_find(struct vs_retained *retained, const struct vs_analysis *analysis,
 		      const struct vs_replay_device *device);
 
-/* Whether the backward pass of PyTorch is in any stack. */
 /* Whether the memory of a site is asked for while a module of PyTorch is called. */
 bool vs_one_pass_is_in_call(const struct vs_definitions *definitions, const struct vs_site *site);
 
+/* Whether the backward pass of PyTorch is in any stack. */
 bool vs_one_pass_has_backward(const struct vs_definitions *definitions);
 
 #endif

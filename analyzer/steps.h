@@ -14,16 +14,15 @@
  * each of a few lags that are likely. Memory is bounded: a ring of the latest requests.
  */
 #define VS_STEPS_RING    (1u << 17)
-#define VS_STEPS_LONGEST (VS_STEPS_RING / 4)
+#define VS_STEPS_LONGEST (VS_STEPS_RING / 4) /* requests of a step */
 #define VS_STEPS_LAGS    32
 #define VS_STEPS_GROUP   256 /* requests that are compared in one go; a part of the ring */
 #define VS_STEPS_LEAST   4   /* fewer repetitions prove nothing */
 
 /* One way to look at requests. */
 struct vs_steps_sequence {
-	uint32_t *keys; /* ring: hashes of requests; behind it the first group again */
-	uint32_t
-		*votes; /* by lag: how often a request came again after so many; VS_STEPS_LONGEST */
+	uint32_t *keys;   /* ring: hashes of requests; behind it the first group again */
+	uint32_t *votes;  /* by lag, up to the longest: how often a request came again after it */
 	uint64_t *latest; /* by a part of the hash: the rest of it; number of the latest, from 1 */
 	uint32_t lags[VS_STEPS_LAGS];
 	uint64_t nr_equal[VS_STEPS_LAGS]; /* since they were chosen */
