@@ -223,6 +223,74 @@ static void test_confidence_is_the_share_of_requests_that_are_alike(void **state
 	}
 }
 
+/* ---- Very many requests -----------------------------------------------------------------------
+ */
+
+/* So many requests in steps of a length, of 100 some at random are of another size. */
+static void take_in_steps(struct script *script, uint64_t nr_requests, uint32_t period,
+			  uint32_t noise, unsigned int *seed)
+{
+	uint64_t held[64];
+
+	assert_true(period <= 64);
+	for (uint64_t i = 0; i < nr_requests / period; i++) {
+		for (uint32_t k = 0; k < period; k++) {
+			bool is_noise = (uint32_t)rand_r(seed) % 100 < noise;
+
+			held[k] = take(script, 1 + k % NR_SITES,
+				       1000 + k * 64 +
+					       (is_noise ? (uint64_t)rand_r(seed) % 100000 : 0));
+		}
+		for (uint32_t k = 0; k < period; k++)
+			script_free(script, VS_MEMORY_DEVICE, held[k]);
+	}
+}
+
+static void begin_steps(struct script *script)
+{
+	next_address = BASE;
+	script_init(script);
+	script_device(script, 0, 1000 * GIB);
+	for (uint32_t i = 0; i < NR_SITES; i++)
+		script_stack(script, i + 1, frames[i], 1);
+}
+
+/* Of those behind the first 131,072 a part is looked at: it tells the same of how alike they are.
+ */
+static void test_part_of_many_requests_tells_as_much(void **state)
+{
+	unsigned int seed = 1;
+	struct script script;
+	struct vs_steps steps;
+
+	(void)state;
+	begin_steps(&script);
+	take_in_steps(&script, 400000, 25, 10, &seed);
+	find(&script, &steps);
+	assert_true(steps.is_found);
+	assert_int_equal(steps.period, 25);
+	/* Both have to be as they always are. */
+	assert_true(steps.confidence > 0.81 - 0.01);
+	assert_true(steps.confidence < 0.81 + 0.01);
+}
+
+/* The rhythm that there is when lags are chosen is looked for among the requests before that. */
+static void test_rhythm_that_begins_late_is_found(void **state)
+{
+	unsigned int seed = 1;
+	struct script script;
+	struct vs_steps steps;
+
+	(void)state;
+	begin_steps(&script);
+	take_in_steps(&script, 190000, 25, 0, &seed);
+	take_in_steps(&script, 210000, 37, 0, &seed);
+	find(&script, &steps);
+	assert_true(steps.is_found);
+	assert_int_equal(steps.period, 37);
+	assert_true(steps.confidence > 0.99);
+}
+
 /* ---- Derived against marked ----------------------------------------------------------------- */
 
 static void measure(struct script *script, bool is_forced, struct vs_analysis *analysis,
@@ -672,6 +740,8 @@ int main(void)
 		cmocka_unit_test(test_requests_without_a_rhythm_have_no_steps),
 		cmocka_unit_test(test_steps_are_found_in_a_longer_rhythm),
 		cmocka_unit_test(test_confidence_is_the_share_of_requests_that_are_alike),
+		cmocka_unit_test(test_part_of_many_requests_tells_as_much),
+		cmocka_unit_test(test_rhythm_that_begins_late_is_found),
 		cmocka_unit_test(test_derived_steps_are_those_that_were_marked),
 		cmocka_unit_test(test_steps_of_a_repetition_may_keep_something),
 		cmocka_unit_test(test_what_only_validation_keeps_grows_by_rounds),
